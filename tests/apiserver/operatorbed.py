@@ -49,6 +49,15 @@ _PHASES = re.compile(r'^mainstem_operator_pipelines\{phase="(\w+)"\} ([0-9.e+]+)
 
 PATIENCE = 90.0
 """Seconds, for what takes less than one on a machine that does nothing else; only a test that fails waits so long."""
+
+
+def windowed(length: str, **checkpoint: str) -> dict[str, Any]:
+    """The spec of a query whose state has windows of this length."""
+    sql = f"SELECT window(timestamp, '{length}') AS w, count(*) AS n FROM ticks GROUP BY window(timestamp, '{length}')"
+    query = SPEC["queries"][0] | {"from": "windows", "outputMode": "complete", "checkpoint": checkpoint}
+    return SPEC | {"views": [{"name": "windows", "sql": sql}], "queries": [query]}
+
+
 BOUNDED: dict[str, Any] = {
     "sources": [{"name": "lines", "files": {"path": "s3a://lake/in", "format": "text"}}],
     "queries": [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from apiserver.operatorbed import BOUNDED, Ours, until
+from apiserver.operatorbed import BOUNDED, Ours, until, windowed
 from harness import gitops
 from harness.gotools import kubernetes
 
@@ -94,10 +94,11 @@ LIFE = [
     ("invalid from the start",                "Failed",      "Failed",           "Degraded",    "False"),
     ("completed",                             "Current",     "Current",          "Healthy",     "True"),
     ("failed under restart.policy Never",     "Failed",      "Failed",           "Degraded",    "False"),
+    ("a change that a checkpoint forbids",    "Failed",      "Failed",           "Degraded",    "False"),
 ]  # fmt: skip
 
 
-def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]:
+def lived(ours: Ours, bounded: Ours, invalid: Ours, stateful: Ours) -> dict[str, dict[str, Any]]:
     """The resource at each moment of its life, as the API server has it."""
     moments: dict[str, dict[str, Any]] = {}
 
@@ -189,6 +190,10 @@ def lived(ours: Ours, bounded: Ours, invalid: Ours) -> dict[str, dict[str, Any]]
     bounded.ends(4, "failed", "SinkRefused")
     bounded.phase("Failed")
     keep("failed under restart.policy Never", bounded)
+    stateful.start_running(windowed("1 minute"))
+    stateful.change(**windowed("5 minutes"))
+    ready("CheckpointIncompatible", "False", stateful)
+    keep("a change that a checkpoint forbids", stateful)
     return moments
 
 
@@ -202,7 +207,7 @@ def _acts(on: Ours, action: str) -> None:
 def life(bed: Any) -> dict[str, dict[str, Any]]:
     namespace = bed.namespace()
     bed.operator.up()
-    return lived(*(Ours(bed, namespace, name) for name in ("ticks", "bounded", "invalid")))
+    return lived(*(Ours(bed, namespace, name) for name in ("ticks", "bounded", "invalid", "stateful")))
 
 
 @pytest.mark.parametrize(("moment", "kstatus", "flux", "argo", "ready"), LIFE, ids=[row[0] for row in LIFE])

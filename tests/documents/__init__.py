@@ -135,6 +135,7 @@ INVALID: Final = [
     Edit("static-csv", "views/0/name", "airports", "DuplicateRelation", "a view and a source have the same name"),
     Edit("dead-letters", "views", [{"name": "departures_dead_letters", "sql": "SELECT 1"}], "DuplicateRelation", "rename the other source or view"),
     Edit("checkpoints", "queries/2/checkpoint/generation", 2, "CheckpointShared", "two queries have the same checkpoint"),
+    Edit("checkpoints", "queries/1/checkpoint/onChange", "newGeneration", "CheckpointShared", "two queries have the same checkpoint"),
     Edit("smallest", "sources/0/decode", {"json": {"schema": "a INT"}}, "DecodeNotAllowed", "only kafka and files take decode"),
     Edit("files-csv", "sources/0/decode", {"json": {"schema": "a INT"}}, "DecodeNotAllowed", "decode needs files with format: text"),
     Edit("files-decoded", "sources/0/decode/keep", ["topic"], "DecodeNotAllowed", "decode.keep needs a Kafka source"),

@@ -1275,6 +1275,18 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "generation of another query",
+        (
+            (
+                "    - name: temperatures\n",
+                "    - name: temperatures\n      checkpoint: {id: archive, generation: 7, onChange: newGeneration}\n",
+            ),
+        ),
+        (
+            "60:58: spec.queries[3].checkpoint.onChange: the query 'archive' has the same checkpoint.id, 'archive', so onChange: newGeneration may take its generation; give each query its own id [CheckpointShared]",
+        ),
+    ),
+    Bad(
         "folder of two writers",
         (("          console: {}\n", '          parquet: {path: "${lake}/archive/"}\n'),),
         (

@@ -467,3 +467,14 @@ def test_times_and_sizes_are_short() -> None:
     )
     assert times.parsed("yesterday") is None
     assert copying.ranges([1, 2, 3, 5]) == "1-3, 5"
+
+
+@pytest.mark.S29
+def test_the_record_of_the_document_goes_where_its_checkpoint_goes(tmp_path: Path) -> None:
+    folder = built(tmp_path / "q" / "1")
+    record = folder.with_name(f"_{folder.name}.mainstem-document.json")
+    record.write_text("{}")
+    assert command("fork", folder, tmp_path / "copy" / "1").exit_code == 0
+    assert (tmp_path / "copy" / "_1.mainstem-document.json").read_text() == "{}"
+    assert command("rm", folder, "--yes").exit_code == 0
+    assert not record.exists()

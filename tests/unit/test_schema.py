@@ -86,7 +86,7 @@ def test_crd_is_structural_and_bounded() -> None:
 def test_crd_writes_defaults_of_nested_objects() -> None:
     query = _root()["properties"]["spec"]["properties"]["queries"]["items"]["properties"]
     assert query["pool"]["default"] == {"weight": 1, "minShare": 0}
-    assert query["checkpoint"]["default"] == {"generation": 1}
+    assert query["checkpoint"]["default"] == {"generation": 1, "onChange": "refuse"}
     assert "default" not in query["trigger"]
 
 

@@ -179,7 +179,7 @@ def rm(
     overrides: dict[str, str],
     output: str,
 ) -> None:
-    """Remove CHECKPOINT and its owner record.
+    """Remove CHECKPOINT and the records of its owner and document.
 
     Without --yes the command only lists what it would remove.
     """
@@ -233,12 +233,13 @@ def _query_of(queries: Any, name: str | None, *, every: bool) -> Any:
 
 def _copied(source: Any, to: Any, at: str | None, target: Target, *, forked: bool) -> dict[str, Any]:
     """Copy a checkpoint to a folder, and describe the copy."""
-    from mainstem.checkpoints import consequences, copying
+    from mainstem.checkpoints import consequences, copying, document_record
 
     source.refuse_running()
     batch = _batch(source, at)
     copy = copying.plan(source.folder, source.layout, batch, to)
     copying.carry_out(copy, source.folder, to)
+    document_record.copy(source.folder, to)
     return {
         "from": str(source.folder),
         "forked": forked,

@@ -155,6 +155,7 @@ def _checkpoint(graph: Graph, query: Query) -> Meaning:
         "path": f"{location}/{query.checkpoint_path}",
         "id": query.checkpoint.id or query.name,
         "generation": query.checkpoint.generation,
+        "onChange": query.checkpoint.on_change,
         "fixedByFirstBatch": _fixed_by_first_batch(graph, query),
     }
 

@@ -36,10 +36,18 @@ def _query(query: Mapping[str, Any]) -> Iterator[str]:
         [
             query["checkpoint"]["path"],
             *(f"the first batch fixes {setting}" for setting in query["checkpoint"]["fixedByFirstBatch"]),
+            *_on_change(query["checkpoint"]["onChange"]),
         ],
     )
     pool = query["pool"]
     yield from _rows("pool", [f"{pool['name']}, weight {pool['weight']}, at least {pool['minShare']} cores"])
+
+
+def _on_change(choice: str) -> Iterator[str]:
+    if choice == "newGeneration":
+        yield "a change that does not fit starts the next generation"
+    elif choice == "keep":
+        yield "a change that does not fit continues all the same"
 
 
 def _read(source: Mapping[str, Any]) -> Iterator[str]:

@@ -47,6 +47,10 @@ class Document:
         """The same document with these queries running, suspended or not, and all others suspended."""
         return replace(self, graph=Graph(self.pipeline.running_only(names)))
 
+    def with_generations(self, generations: Mapping[str, int]) -> "Document":
+        """The same document with other generations of the named queries' checkpoints."""
+        return replace(self, graph=Graph(self.pipeline.with_generations(generations)))
+
     def located(self, error: SpecInvalid) -> SpecInvalid:
         """The same error with lines of this document, for problems that have no line yet."""
         return SpecInvalid([self._located(problem) for problem in error.problems], self.file)

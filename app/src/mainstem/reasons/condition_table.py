@@ -63,7 +63,7 @@ CONDITION_ROWS: Final = (
         "Stalled",
         "True",
         (),
-        "The document or the pod is rejected, the driver is not started again, or a query has failed "
+        "The document, its change or the pod is rejected, the driver is not started again, or a query has failed "
         "permanently.",
         label="that of `Ready`",
     ),
@@ -99,6 +99,14 @@ CONDITION_ROWS: Final = (
         "The driver or Spark's analysis rejected the document after the start, and no query is left to run. "
         "The message shows the first problem. If Spark rejects only some queries, these are `Failed`, the "
         "pipeline is `Degraded`, and `SpecValid` stays True.",
+    ),
+    ConditionRow(
+        "CheckpointCompatible",
+        "False",
+        (missing_servers.CHECKPOINT_INCOMPATIBLE,),
+        "A query that runs could not continue from its checkpoint with the changed document. The message names "
+        "query, field and what would go wrong. The driver continues with the previous document. The condition is "
+        "present only while it is False.",
     ),
     ConditionRow("DriverRunning", "True", (healthy.RUNNING,), "The driver container runs."),
     ConditionRow(

@@ -169,6 +169,15 @@ STATE_LAYOUT_CHANGED: Final = missing(
     "fixed. [Why Mainstem refuses it](#the-layout-of-state-changed).",
     "Set the old value again, or raise `checkpoint.generation`.",
 )
+CHECKPOINT_INCOMPATIBLE: Final = missing(
+    "CheckpointIncompatible",
+    "The query cannot continue correctly from its checkpoint, because the document has changed: its state would be "
+    "misread, or Spark would refuse it. The message names the query, the field, and what would go wrong. On a "
+    "cluster the running driver continues with the previous document.",
+    "Undo the change. Or start with an empty checkpoint: raise `checkpoint.generation`, or set `checkpoint.onChange: "
+    "newGeneration`. Or accept the result: `checkpoint.onChange: keep`. See [a change is refused](#what-to-do-when).",
+    Restarted.NO,
+)
 SINK_FOLDER_TAKEN: Final = missing(
     "SinkFolderTaken",
     "The folder of a sink has data of another checkpoint or another writer.",

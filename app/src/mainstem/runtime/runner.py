@@ -31,6 +31,7 @@ from mainstem.runtime.console.reporter import Reporter, for_stream
 from mainstem.runtime.maintenance.maintenance import TableMaintenance
 from mainstem.runtime.preflight import checks, readiness, user_modules
 from mainstem.runtime.progress.status_json import as_json
+from mainstem.runtime.query.changed_documents import admit
 from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import Environment, this_machine
@@ -125,6 +126,8 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
                     environment.uid,
                     environment.attempt,
                 )
+                ready, refused = admit(spark, ready)
+                unready = {**unready, **refused}
                 supervisor = Supervisor(
                     spark, ready.graph, reporter.changed, stop, environment.run, driver, document.problem
                 )

@@ -15,7 +15,7 @@ _DEAD: Final = (
     "s.files.onMalformedRecord == 'deadLetter')"
 )
 _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
-_SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && q.checkpoint.generation == o.checkpoint.generation"
+_SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && (q.checkpoint.generation == o.checkpoint.generation || q.checkpoint.onChange == 'newGeneration')"
 
 
 PIPELINE_RULES: Final[CelRules] = {

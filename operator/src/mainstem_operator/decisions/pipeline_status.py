@@ -10,9 +10,18 @@ from mainstem import reasons
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.reasons import Exit
 
+from mainstem_operator.decisions.checkpoints import checkpoint_compatible
 from mainstem_operator.decisions.health import tidied
 from mainstem_operator.decisions.history import DriverHistory, last_failure, termination
-from mainstem_operator.observed.conditions import FALSE, TRUE, Condition, rendered, with_summary, worst_reason
+from mainstem_operator.observed.conditions import (
+    CHECKPOINT_COMPATIBLE,
+    FALSE,
+    TRUE,
+    Condition,
+    rendered,
+    with_summary,
+    worst_reason,
+)
 from mainstem_operator.observed.observation import Observation
 
 
@@ -44,12 +53,13 @@ def status(
         observation: what is known of the pipeline.
         before: its drivers so far.
         phase: the phase of the pipeline.
-        others: the conditions besides `SpecValid` and the derived ones.
+        others: the conditions besides `SpecValid`, `CheckpointCompatible` and the derived ones.
         revision: the revision that runs, or ran last.
         schedule: last and next run, if they change.
         next_start: when the operator starts a failed driver again.
     """
-    conditions = with_summary([_spec_valid(observation, before), *others], phase)
+    of_document = [_spec_valid(observation, before), *checkpoint_compatible(observation)]
+    conditions = with_summary([*of_document, *others], phase)
     whole = _whole(observation, before, phase, conditions, revision, schedule)
     if failure := last_failure(before.failures, next_start):
         whole["lastFailure"] = failure
@@ -115,7 +125,12 @@ def driver_part(observation: Observation) -> dict[str, Any] | None:
 _CALLED: Final = {"Starting": reasons.DRIVER_STARTING, "Running": reasons.READY}
 _WARNINGS: Final = ("Invalid", "Failed", "BackingOff")
 _NODE_SILENT: Final = reasons.NODE_SILENT
-_BAD: Final = (("SpecValid", FALSE), ("Degraded", TRUE), ("DataStalled", TRUE))
+_BAD: Final = (
+    ("SpecValid", FALSE),
+    (CHECKPOINT_COMPATIBLE, FALSE),
+    ("Degraded", TRUE),
+    ("DataStalled", TRUE),
+)
 
 
 def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEvent, ...]:

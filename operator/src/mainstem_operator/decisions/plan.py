@@ -141,7 +141,7 @@ def _replacement(
     """Reason and message if another driver replaces the current one; None if it continues."""
     if observation.refused:
         return None
-    want = observation.validation.revision
+    want = None if observation.refused_changes else observation.validation.revision
     if want is not None and want.name != pod_status.revision(pod):
         return reasons.UPDATING, f"the document has changed; its revision is now {want.name}"
     if observation.restart_requested and observation.revision is not None:

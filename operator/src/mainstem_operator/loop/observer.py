@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from mainstem.changes.refusals import RefusedQuery
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator.api import ownership
@@ -16,9 +18,10 @@ from mainstem_operator.api.kubernetes_api import (
     KubernetesApi,
     Object,
 )
+from mainstem_operator.decisions import checkpoints
 from mainstem_operator.decisions.history import with_ages
 from mainstem_operator.loop import apply
-from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, PipelineCache, PodCheck
+from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Comparison, PipelineCache, PodCheck
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Moment
 from mainstem_operator.observed.conditions import find_condition
@@ -61,7 +64,6 @@ class Observer:
             gone=cache.final_pod,
             validation=validation,
             current=await self._current(cache, body, validation),
-            refused=await self._refusal(cache, body, validation),
             now=datetime.now(UTC),
             settings=self._settings,
             failure=cache.failure,
@@ -69,7 +71,23 @@ class Observer:
             driver_warning=warnings.driver.warning if warnings.driver else None,
             executors_warning=warnings.executors.warning if warnings.executors else None,
         )
+        observation = replace(observation, refused_changes=await self._refused_changes(cache, observation))
+        observation = replace(observation, refused=await self._refusal(cache, body, observation))
         return with_ages(observation, cache.ages, Moment(observation.now, time.monotonic()))
+
+    async def _refused_changes(
+        self, cache: PipelineCache, observation: Observation
+    ) -> tuple[RefusedQuery, ...]:
+        """The queries that forbid to stop the running driver for the document; each change is compared once."""
+        running, wanted = observation.current, observation.validation.revision
+        if running is None or wanted is None or not checkpoints.guarded(observation):
+            return ()
+        known = cache.comparison
+        if known is None or known[:2] != (running.name, wanted.name):
+            namespace = str(observation.body["metadata"]["namespace"])
+            refused = await self._validators.refused_changes(namespace, running, wanted)
+            known = cache.comparison = Comparison(running.name, wanted.name, refused)
+        return checkpoints.in_use(observation, known.refused)
 
     async def _validation(self, cache: PipelineCache, body: Mapping[str, Any]) -> ValidationResult:
         generation = int(body["metadata"]["generation"])
@@ -83,9 +101,12 @@ class Observer:
     async def _current(
         self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
     ) -> Revision | None:
-        """The revision that ran last, read from its ConfigMap, if the current document is invalid."""
+        """The revision that runs or ran last, read from its ConfigMap, if the current document is invalid or another one."""
         name = written_status(body).get("revision") or (pod_status.revision(cache.pod) if cache.pod else "")
-        if validation.revision is not None or not name:
+        wanted = validation.revision
+        if not name or (
+            wanted is not None and (wanted.name == name or not checkpoints.has_driver(body, cache.pod))
+        ):
             return None
         if cache.current is None or cache.current.name != name:
             cache.current = await self._recall(body, name)
@@ -101,11 +122,15 @@ class Observer:
         return await self._validators.recall(about["namespace"], config_map["data"][DOCUMENT_KEY], name)
 
     async def _refusal(
-        self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
+        self, cache: PipelineCache, body: Mapping[str, Any], observation: Observation
     ) -> Refusal | None:
-        """Why the API server rejects the document's driver pod; asked before the operator stops a running driver for it."""
-        revision = validation.revision
-        if revision is None or body["metadata"].get("deletionTimestamp"):
+        """Why the API server rejects the driver pod; asked before the operator stops a running driver for a document."""
+        revision = observation.revision
+        if (
+            observation.validation.revision is None
+            or revision is None
+            or body["metadata"].get("deletionTimestamp")
+        ):
             return None
         if cache.pod_check is not None and cache.pod_check.holds_for(revision.name):
             return cache.pod_check.refusal

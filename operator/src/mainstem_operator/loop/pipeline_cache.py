@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from mainstem.changes.refusals import RefusedQuery
 from mainstem.names import FINALIZER
 
 from mainstem_operator.api.kubernetes_api import Object
@@ -40,6 +41,14 @@ class PodCheck(NamedTuple):
         return self.revision == revision and (not self.refusal or self.seconds_left > 0)
 
 
+class Comparison(NamedTuple):
+    """The queries that could not continue from their checkpoints after a change from a revision to a wanted one."""
+
+    running: str
+    wanted: str
+    refused: tuple[RefusedQuery, ...]
+
+
 @dataclass
 class PipelineCache:
     """What the operator knows about one pipeline; it can read everything again.
@@ -51,7 +60,8 @@ class PipelineCache:
         deleted_uid: the uid of the last pod that is known to be deleted.
         read_at: when the pod was last read from the API server or an event had it, by the monotonic clock; None if it must be read.
         validation: the generation of the document, and its result.
-        current: what ran last, if the document is invalid.
+        current: what ran last, if the document is another one.
+        comparison: what the change from one revision to another does.
         pod_check: whether the API server accepts a revision's driver pod.
         failed_step: the last start or deletion, if the API server did not carry it out.
         ages: since when its facts have their values, by the operator's clock.
@@ -69,6 +79,7 @@ class PipelineCache:
     read_at: float | None = None
     validation: tuple[int, ValidationResult] | None = None
     current: Revision | None = None
+    comparison: Comparison | None = None
     pod_check: PodCheck | None = None
     failed_step: FailedStep | None = None
     created_objects: set[str] = field(default_factory=set)

@@ -16,7 +16,9 @@ FALSE: Final = "False"
 UNKNOWN: Final = "Unknown"
 _LONGEST: Final = 4096
 _LONGEST_REASON: Final = 128
-DEPENDENTS: Final = ("SpecValid", "DriverRunning", "QueriesActive")
+CHECKPOINT_COMPATIBLE: Final = "CheckpointCompatible"
+"""Type of a condition that a resource has only while it is False; then `Ready` repeats it, unless `SpecValid` is False."""
+DEPENDENTS: Final = ("SpecValid", CHECKPOINT_COMPATIBLE, "DriverRunning", "QueriesActive")
 """`Ready` is True if all of these are True; otherwise it repeats the first one that is not."""
 AT_REST: Final = ("Suspended", "Scheduled", "Completed")
 """Phases in which no driver should run: the pipeline is as its document requests."""
@@ -71,6 +73,8 @@ def worst_reason(conditions: Sequence[Condition]) -> str:
 def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
     for name in DEPENDENTS:
         condition = by_type.get(name)
+        if condition is None and name == CHECKPOINT_COMPATIBLE:
+            continue
         if condition is None:
             return Condition("Ready", UNKNOWN, reasons.NOT_YET_KNOWN)
         if condition.status != TRUE:
@@ -81,10 +85,11 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
 
 def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
     """Whether no retry of the driver or of the operator can help."""
-    spec_valid, degraded = by_type.get("SpecValid"), by_type.get("Degraded")
+    of_document = [by_type[name] for name in ("SpecValid", CHECKPOINT_COMPATIBLE) if name in by_type]
+    degraded = by_type.get("Degraded")
     return (
         phase in ENDED
-        or (spec_valid is not None and spec_valid.status == FALSE)
+        or any(condition.status == FALSE for condition in of_document)
         or (degraded is not None and degraded[1:3] == (TRUE, reasons.QUERY_FAILED))
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from mainstem.changes.refusals import RefusedQuery
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
 from mainstem.reasons import Reason
 
@@ -51,7 +52,10 @@ class Observation:
         pod: its driver pod; None if a read from the API server found none.
         gone: the last version of a deleted pod, with its final status.
         validation: the result of the validation of the document.
-        current: the revision that runs or ran last, if the document is invalid: it continues to run.
+        current: the revision that runs or ran last, if the document is another one: it continues to run while the document
+            is invalid or its change is refused.
+        refused_changes: the queries that must not start with the document, because their checkpoints do not fit it; empty
+            unless a driver runs that would be stopped for it.
         refused: why the API server rejects the driver pod, or a name that it needs; None if it does not.
         now: the time.
         settings: the operator's settings.
@@ -74,6 +78,7 @@ class Observation:
     settings: Settings
     gone: Mapping[str, Any] | None = None
     current: Revision | None = None
+    refused_changes: tuple[RefusedQuery, ...] = ()
     refused: Refusal | None = None
     failure: StepFailure | None = None
     created: datetime | None = None
@@ -126,8 +131,8 @@ class Observation:
 
     @property
     def revision(self) -> Revision | None:
-        """The revision that should run: of the document, or, if that is invalid, the one that ran last."""
-        return self.validation.revision or self.current
+        """The revision that should run: of the document; the one that ran last, if the document or its change is refused."""
+        return self.current if self.refused_changes else self.validation.revision or self.current
 
 
 def requested_nonce(body: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import yaml
 from mainstem import reasons
+from mainstem.changes import compare
+from mainstem.changes.refusals import RefusedQuery, refused_queries
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.base import to_snake
 from mainstem.language.document import Document, read_object
@@ -97,6 +99,16 @@ def revision_of(document: Document, name: str, text: str) -> Revision:
     graph = document.graph
     bounded = all(graph.ends(query) is not False for query in running(graph))
     return Revision(name, document.pipeline, text, bounded, frozenset(required_connections(graph)))
+
+
+def refused_changes(running: str, wanted: str) -> tuple[RefusedQuery, ...]:
+    """The queries of a document that could not continue from the checkpoints of the running document.
+
+    Raises:
+        SpecInvalid: one of the documents is invalid by the current rules.
+    """
+    before, after = (read_object(yaml.safe_load(text)).pipeline for text in (running, wanted))
+    return refused_queries(compare(before, after), after)
 
 
 def refusal(refused: SpecInvalid) -> ValidationResult:

@@ -96,10 +96,13 @@ def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
     stages[index] = _IDLE
 
 
-def _answer(request: dict[str, Any]) -> documents.ValidationResult | documents.Revision | None:
+def _answer(request: dict[str, Any]) -> Any:
+    """A validation result; a revision; the refused queries of a change; None for a document that is no longer valid."""
     if "body" in request:
         return documents.validate(request["body"])
     try:
+        if "running" in request:
+            return documents.refused_changes(request["running"], request["wanted"])
         return documents.recall(request["text"], request["name"])
     except SpecInvalid:
         return None

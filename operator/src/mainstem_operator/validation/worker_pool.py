@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mainstem.changes.refusals import RefusedQuery
+
 from mainstem_operator.metrics import VALIDATORS_LOST
 from mainstem_operator.turns import FairTurns
 from mainstem_operator.validation.documents import Revision, ValidationResult
@@ -91,6 +93,19 @@ class Validators:
         """
         answer = await self._ask(namespace, {"text": text, "name": name})
         return answer if isinstance(answer, Revision) else None
+
+    async def refused_changes(
+        self, namespace: str, running: Revision, wanted: Revision
+    ) -> tuple[RefusedQuery, ...]:
+        """The queries that could not continue from their checkpoints with the wanted document.
+
+        Empty if the comparison reaches a limit: the driver compares the documents again before it starts a query.
+
+        Raises:
+            ValidatorLost: the documents were not compared; try again.
+        """
+        answer = await self._ask(namespace, {"running": running.text, "wanted": wanted.text})
+        return answer if isinstance(answer, tuple) else ()
 
     def close(self) -> None:
         """End the processes."""

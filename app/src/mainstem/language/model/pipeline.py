@@ -1,6 +1,6 @@
 """The document: a StreamingPipeline with its metadata and its `spec`."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
@@ -203,5 +203,13 @@ class StreamingPipeline(Model):
         """The same document with these queries running, suspended or not, and all others suspended."""
         queries = tuple(
             query.model_copy(update={"suspend": query.name not in names}) for query in self.spec.queries
+        )
+        return self.model_copy(update={"spec": self.spec.model_copy(update={"queries": queries})})
+
+    def with_generations(self, generations: Mapping[str, int]) -> "StreamingPipeline":
+        """The same document with other generations of the checkpoints of some queries."""
+        queries = tuple(
+            query.with_generation(generations.get(query.name, query.checkpoint.generation))
+            for query in self.spec.queries
         )
         return self.model_copy(update={"spec": self.spec.model_copy(update={"queries": queries})})

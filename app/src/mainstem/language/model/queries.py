@@ -46,6 +46,14 @@ class Checkpoint(Model):
     """Name of the checkpoint's folder; by default the query's name. If you rename a query, set it to the old name."""
     generation: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """A higher number starts the query with an empty checkpoint; the old checkpoint stays."""
+    on_change: Literal["refuse", "newGeneration", "keep"] = "refuse"
+    """What happens if the query cannot continue correctly from its checkpoint, because the document has changed. `refuse`:
+    the query does not start. `newGeneration`: it starts with the next generation. `keep`: it continues all the same."""
+
+    @property
+    def accepts_any_change(self) -> bool:
+        """Whether the query starts although its checkpoint belongs to an incompatible document."""
+        return self.on_change != "refuse"
 
 
 class Query(Model):
@@ -75,6 +83,17 @@ class Query(Model):
     """Checkpoint from which the query continues."""
 
     @property
+    def checkpoint_id(self) -> str:
+        """Folder of all generations of the checkpoint, below `checkpoints.location`."""
+        return self.checkpoint.id or self.name
+
+    @property
     def checkpoint_path(self) -> str:
         """Path of the checkpoint below `checkpoints.location`: `<id>/<generation>`."""
-        return f"{self.checkpoint.id or self.name}/{self.checkpoint.generation}"
+        return f"{self.checkpoint_id}/{self.checkpoint.generation}"
+
+    def with_generation(self, generation: int) -> "Query":
+        """The same query with another generation of its checkpoint."""
+        return self.model_copy(
+            update={"checkpoint": self.checkpoint.model_copy(update={"generation": generation})}
+        )

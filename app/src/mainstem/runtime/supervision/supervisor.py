@@ -26,6 +26,7 @@ from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
 from mainstem.runtime.stop import StopRequested
 from mainstem.runtime.supervision.current import Current
+from mainstem.runtime.supervision.document_recorder import DocumentRecorder
 from mainstem.runtime.supervision.draining import drain_deadline, drained
 from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
@@ -90,6 +91,7 @@ class Supervisor:
         self.analysis = Analysis(graph, locate)
         self._refresher = Refresher(graph, self._starter.built)
         self._waiting = WaitingQueries(session, graph)
+        self._records = DocumentRecorder(session, graph)
         self._looked = 0.0
         self._queries = supervised_queries(session, graph)
         self._lifecycle = QueryLifecycle(
@@ -185,6 +187,7 @@ class Supervisor:
                 self._lifecycle.restart(supervised)
             elif look or supervised.status.state in (QueryState.STARTING, QueryState.RESTARTING):
                 self._lifecycle.check(supervised, now)
+        self._records.tick(self._queries)
         self._changed(self.statuses)
         over = all(supervised.over for supervised in self._queries)
         if over and not self.failures:
@@ -210,6 +213,7 @@ class Supervisor:
         )
         for supervised in self._queries:
             self._events.settle(self._queries, supervised)
+            self._records.tick([supervised])
             supervised.due = None
             self._lifecycle.drain(supervised, outcomes.get(supervised.query.name))
         self._changed(self.statuses)

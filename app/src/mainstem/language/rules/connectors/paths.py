@@ -34,13 +34,29 @@ def locations(context: Context) -> Iterator[Problem]:
 
 
 def checkpoints(context: Context) -> Iterator[Problem]:
-    """Two queries never share a checkpoint."""
+    """Two queries never share a checkpoint, also not by `checkpoint.onChange: newGeneration`."""
     queries: dict[str, str] = {}
     for index, query in enumerate(context.spec.queries):
         other = queries.setdefault(query.checkpoint_path, query.name)
         if other != query.name:
             message = f"the query {other!r} has the same checkpoint, {query.checkpoint_path!r}; give each query its own id"
             yield context.problem(("queries", index, "checkpoint", "id"), message, reasons.CHECKPOINT_SHARED)
+        elif (neighbor := _next_to(context, query)) is not None:
+            message = (
+                f"the query {neighbor!r} has the same checkpoint.id, {query.checkpoint_id!r}, so onChange: newGeneration may "
+                "take its generation; give each query its own id"
+            )
+            yield context.problem(
+                ("queries", index, "checkpoint", "onChange"), message, reasons.CHECKPOINT_SHARED
+            )
+
+
+def _next_to(context: Context, query: Query) -> str | None:
+    """Another query with a generation of the same checkpoint, if the query takes the next one by itself."""
+    if query.checkpoint.on_change != "newGeneration":
+        return None
+    others = (each for each in context.spec.queries if each.name != query.name)
+    return next((each.name for each in others if each.checkpoint_id == query.checkpoint_id), None)
 
 
 def sinks(context: Context) -> Iterator[Problem]:

@@ -1,0 +1,82 @@
+"""Decides before a query starts whether it may continue from its checkpoint: compares the document with the one under which
+the checkpoint was last written.
+"""
+
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from mainstem import logs, reasons
+from mainstem.changes import QueryVerdict, compare
+from mainstem.changes.record import part_of, placed
+from mainstem.changes.refusals import WAYS_OUT, message, path_in
+from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.language.model.queries import Query
+from mainstem.language.requirements import running
+from mainstem.runtime.checkpoint import document_records
+from mainstem.runtime.preflight.inputs import ask
+from mainstem.runtime.preflight.readiness import suspend_unready
+
+
+def admit(session: SparkSession, document: Document) -> tuple[Document, dict[str, NotReady]]:
+    """Compare the document with the record beside the checkpoint of each query that is not suspended.
+
+    Returns:
+        the document with the generations of the checkpoints that the queries use, and with refused queries suspended; and
+        query -> why it must not start.
+    """
+    refused: dict[str, NotReady] = {}
+    generations: dict[str, int] = {}
+    for query in running(document.graph):
+        folder = f"{document.graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_id}"
+        try:
+            chosen = ask("the checkpoint", folder, partial(_generation, session, document, query, folder))
+        except NotReady as error:
+            refused[query.name] = error
+        else:
+            generations |= {query.name: chosen} if chosen != query.checkpoint.generation else {}
+    if generations:
+        document = document.with_generations(generations)
+    return suspend_unready(document, refused), refused
+
+
+def _generation(session: SparkSession, document: Document, query: Query, folder: str) -> int:
+    """The generation with which the query starts.
+
+    Raises:
+        NotReady: `CheckpointIncompatible`.
+    """
+    generation, choice = query.checkpoint.generation, query.checkpoint.on_change
+    if choice == "newGeneration":
+        generation = max([generation, *document_records.generations(session, folder)])
+    checkpoint = f"{folder}/{generation}"
+    refusal = _refusal(session, document.graph, query, checkpoint)
+    if refusal is None:
+        return generation
+    problem = f"{message(refusal, partial(_place, document))} (checkpoint {checkpoint})"
+    if choice == "refuse":
+        raise NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
+    log = logs.get("mainstem").bind(query=query.name, because=problem)
+    if choice == "keep":
+        log.warning("the query starts on a checkpoint that does not fit, because checkpoint.onChange is keep")
+        return generation
+    log.warning("the query starts with the next generation of its checkpoint", generation=generation + 1)
+    return generation + 1
+
+
+def _refusal(session: SparkSession, graph: Graph, query: Query, checkpoint: str) -> QueryVerdict | None:
+    """The verdict about the query if it must not continue from the checkpoint."""
+    record = document_records.read(session, checkpoint)
+    if record is None:
+        return None
+    wanted = part_of(graph, query.name)
+    refused = compare(placed(record.document, wanted), wanted).refused
+    return next((verdict for verdict in refused if verdict.query == query.name), None)
+
+
+def _place(document: Document, field: str) -> str:
+    """The field with the line of the document's file."""
+    problem = document.problem(path_in(document.pipeline.spec, field), "", reasons.CHECKPOINT_INCOMPATIBLE)
+    return f"{field} ({document.file}:{problem.line})"

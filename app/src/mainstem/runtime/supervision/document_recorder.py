@@ -1,0 +1,56 @@
+"""Writes the record of the document of each query, for the comparison before the next start."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from mainstem import logs
+from mainstem.changes.record import DocumentRecord, part_of
+from mainstem.language.analysis.graph import Graph
+from mainstem.runtime.checkpoint import document_records
+from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.query.supervised_query import SupervisedQuery
+
+
+RETRY_SECONDS: Final = 60.0
+
+
+class DocumentRecorder:
+    """Writes the record of each query once it has committed a batch: until then, the earlier document wrote its checkpoint.
+
+    Args:
+        session: any session.
+        graph: the graph of the document.
+    """
+
+    def __init__(self, session: SparkSession, graph: Graph) -> None:
+        self._session = session
+        self._graph = graph
+        self._written: set[str] = set()
+        self._next_try = 0.0
+        self._log: Any = logs.get("mainstem")
+
+    def tick(self, queries: Sequence[SupervisedQuery]) -> None:
+        """Write the records that are due. If the store does not answer, try again after a minute."""
+        for supervised in queries:
+            name, status = supervised.query.name, supervised.status
+            if name in self._written or status.batch is None or time.monotonic() < self._next_try:
+                continue
+            try:
+                self._write(name, status.checkpoint)
+            except (PySparkException, Py4JError) as error:
+                self._next_try = time.monotonic() + RETRY_SECONDS
+                self._log.warning(
+                    "the document record cannot be written", query=name, error=classify(error).message
+                )
+
+    def _write(self, name: str, checkpoint: str) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        record = DocumentRecord(part_of(self._graph, name), now)
+        document_records.write(self._session, checkpoint, record)
+        self._written.add(name)

@@ -1,0 +1,60 @@
+"""Protects a running driver from a document with which its queries could not continue from their checkpoints; pure.
+
+Only a query that runs counts. The driver itself compares each query's document with the record beside its checkpoint.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mainstem import reasons
+from mainstem.changes.refusals import WAYS_OUT, RefusedQuery
+from mainstem.language.model.status.states import QueryState
+
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.conditions import CHECKPOINT_COMPATIBLE, FALSE, Condition, find_condition
+from mainstem_operator.observed.observation import Observation, written_status
+
+
+_NOT_RUNNING: Final = (QueryState.FAILED, QueryState.WAITING, QueryState.SUSPENDED, QueryState.COMPLETED)
+"""States of a query that no change harms: it reads nothing, or its checkpoint may belong to an earlier document."""
+
+_LONGEST: Final = 3500
+"""Maximum number of characters about the queries, so that the ways out fit into the condition."""
+
+
+def has_driver(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
+    """Whether the pipeline has a driver that a change of the document may stop, or one that starts again after a failure
+    with the document that ran before the refused one.
+    """
+    if body["spec"].get("suspend") or body["metadata"].get("deletionTimestamp"):
+        return False
+    return (pod is not None and not pod_status.over(pod)) or _was_refused(body)
+
+
+def guarded(observation: Observation) -> bool:
+    """Whether a changed document may be refused: a driver of the current revision has reported its queries."""
+    if _was_refused(observation.body):
+        return True
+    pod, report = observation.pod, observation.status.get("reported", {})
+    return pod is not None and report.get("attempt") == pod_status.attempt(pod)
+
+
+def in_use(observation: Observation, refused: tuple[RefusedQuery, ...]) -> tuple[RefusedQuery, ...]:
+    """Those refused queries that run."""
+    states = {query["name"]: query["state"] for query in observation.status.get("queries", ())}
+    return tuple(each for each in refused if each.query in states and states[each.query] not in _NOT_RUNNING)
+
+
+def checkpoint_compatible(observation: Observation) -> tuple[Condition, ...]:
+    """The condition `CheckpointCompatible`, if the change is refused."""
+    if not observation.refused_changes:
+        return ()
+    refused = "; ".join(each.message for each in observation.refused_changes)[:_LONGEST]
+    message = f"{refused}; the previous document remains in use. To continue, {WAYS_OUT}"
+    return (Condition("CheckpointCompatible", FALSE, reasons.CHECKPOINT_INCOMPATIBLE, message),)
+
+
+def _was_refused(body: Mapping[str, Any]) -> bool:
+    """Whether the status has the condition for this generation of the document."""
+    condition = find_condition(written_status(body), CHECKPOINT_COMPATIBLE)
+    return condition is not None and condition["observedGeneration"] == body["metadata"]["generation"]
