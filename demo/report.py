@@ -1,4 +1,4 @@
-"""Counts of the lake after the replay, their check, and their table for a terminal."""
+"""Counts the input and the lake after the replay, checks the counts, and prints them as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,19 +38,19 @@ EXPECTED = Findings(
     without_delay=8_255,
     dead_letters=len(replay.BROKEN),
 )
-"""Counted from the CSV with pandas."""
+"""The expected totals, counted in the CSV with pandas."""
 
 MEANING: Mapping[str, str] = {
     "files": "files in the input folder",
-    "records": "records in them",
-    "archive": "archive: rows, one a flight",
-    "no_airport": "archive: flights to BQN, PSE, SJU, STT, no airport row",
-    "carrier_days": "carrier_days: rows, one a carrier and UTC day",
+    "records": "records in these files",
+    "archive": "archive: rows, one for each flight",
+    "no_airport": "archive: flights to BQN, PSE, SJU or STT, which are not in the list of airports",
+    "carrier_days": "carrier_days: rows, one for each carrier and UTC day",
     "carrier_flights": "carrier_days: sum of flights",
-    "origin_days": "delays: rows, one an origin and UTC day",
+    "origin_days": "delays: rows, one for each airport and UTC day",
     "origin_flights": "delays: sum of flights",
-    "without_delay": "delays: sum of without_delay, flights that never left",
-    "dead_letters": "dead_letters: rows, one a broken record",
+    "without_delay": "delays: sum of without_delay: flights that never left",
+    "dead_letters": "dead_letters: rows, one for each malformed record",
 }
 
 
@@ -84,27 +84,35 @@ def differences(findings: Findings, expected: Findings = EXPECTED) -> list[str]:
 
 
 def table(findings: Findings) -> str:
-    """The totals as text, one a line, right next to what they mean."""
+    """The totals as text: on each line one total and its meaning."""
     rows = [f"{getattr(findings, name):>9,}  {meaning}" for name, meaning in MEANING.items()]
-    balance = f"{findings.archive:,} good + {findings.dead_letters:,} dead = {findings.archive + findings.dead_letters:,}"
-    return "\n".join([*rows, f"{'':>9}  {balance} of {findings.records:,} read"])
+    total = findings.archive + findings.dead_letters
+    sum_of_rows = f"archive {findings.archive:,} + dead_letters {findings.dead_letters:,} = {total:,}"
+    return "\n".join([*rows, f"{'':>9}  {sum_of_rows} of {findings.records:,} records"])
 
 
 def run_line(report: Mapping[str, Any]) -> str:
-    """What this run did, in one line, from the report of `mainstem run`."""
+    """The result of this run in one line, from the report of `mainstem run`."""
     queries = report.get("queries", [])
     batches = ", ".join(f"{query['name']} {query.get('batches', 0)}" for query in queries)
-    good, bad = _good_and_bad(queries)
-    new = f"{good + bad:,} read = {good:,} good + {bad:,} dead" if good + bad else "0 new records"
-    return f"{report.get('outcome', 'ended')}; {new}; {dropped(report):,} rows dropped by the watermark; batches: {batches}"
+    decoded, malformed = _decoded_and_malformed(queries)
+    total = decoded + malformed
+    new = (
+        f"{total:,} records read = {decoded:,} decoded + {malformed:,} malformed"
+        if total
+        else "0 new records"
+    )
+    return (
+        f"{report.get('outcome', 'ended')}; {new}; {dropped(report):,} late rows dropped; batches: {batches}"
+    )
 
 
 def dropped(report: Mapping[str, Any]) -> int:
-    """Rows that came after the watermark, over all queries."""
+    """The number of late rows that the queries dropped."""
     return sum(int(query.get("droppedByWatermark") or 0) for query in report.get("queries", []))
 
 
-def _good_and_bad(queries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Good and malformed records of this run; every query counts the same records, so the archive speaks for all."""
+def _decoded_and_malformed(queries: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Decoded and malformed records of this run: those of `archive`, because every query counts the same records."""
     sources = [source for query in queries if query["name"] == "archive" for source in query["sources"]]
     return sum(source["decoded"] for source in sources), sum(source["malformed"] for source in sources)

@@ -1,6 +1,6 @@
-"""`make demo`: let files of flights appear, run the pipeline over them, and check the result.
+"""`make demo`: write files of flights one after the other, run the pipeline over them, and check the result.
 
-Everything lies under `build/demo/`. A second run finds all files there and all of them read, and changes nothing.
+All files of the demo are below `build/demo/`. A second run has no new files to read, and changes nothing.
 """
 
 import json
@@ -22,30 +22,34 @@ import year
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = "k8s/samples/flights-files.yaml"
-PLACE = Path("build/demo")
-INPUT = PLACE / "input" / "flights"
-REFERENCE = PLACE / "input" / "reference"
-LAKE = PLACE / "lake"
-RUN_REPORT = PLACE / "run.json"
-PAGE = PLACE / "delays.html"
+FOLDER = Path("build/demo")
+INPUT = FOLDER / "input" / "flights"
+REFERENCE = FOLDER / "input" / "reference"
+LAKE = FOLDER / "lake"
+RUN_REPORT = FOLDER / "run.json"
+PAGE = FOLDER / "delays.html"
 COMMAND = ["run", DOCUMENT, "--stop-when-idle", "5 seconds", "--report", str(ROOT / RUN_REPORT)]
 PAUSE = 0.7
-"""Seconds between two files: faster than the pipeline reads them, slow enough to be seen to arrive."""
+"""Seconds between two files: faster than the pipeline reads them, and slow enough to show that files arrive."""
 
 
 def main() -> int:
-    """The exit code: 0 for a correct lake, 1 for a wrong one, else that of `mainstem run`."""
+    """Run the demo. The exit code is 0 for a correct lake, 1 for a wrong lake, otherwise that of `mainstem run`."""
     begun = time.monotonic()
     replay.write_reference(ROOT / REFERENCE)
     (ROOT / INPUT).mkdir(parents=True, exist_ok=True)
     (ROOT / RUN_REPORT).unlink(missing_ok=True)
     missing = replay.missing_files(ROOT / INPUT)
-    _say(f"{len(missing)} of {len(replay.file_names())} files of flights to write, into {INPUT}/")
+    _say(
+        f"Writing {len(missing)} of {len(replay.file_names())} files of flights into {INPUT}/, while this pipeline runs:"
+    )
     code = _replay_and_run(missing)
     if code:
-        _complain(f"`mainstem run {DOCUMENT}` ended with exit code {code}; the lake is not looked at")
+        _complain(
+            f"`mainstem run {DOCUMENT}` ended with exit code {code}, so the demo does not check the lake"
+        )
         return code
-    return _look(time.monotonic() - begun)
+    return _check_lake(time.monotonic() - begun)
 
 
 def _replay_and_run(missing: list[str]) -> int:
@@ -82,7 +86,7 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """The exit code; Ctrl-C reaches the pipeline too, which drains, and is waited for."""
+    """Wait for the pipeline and return its exit code. Ctrl-C reaches the pipeline too, which then drains."""
     interrupted = False
     while True:
         try:
@@ -93,7 +97,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
             return 130 if interrupted else code
 
 
-def _look(seconds: float) -> int:
+def _check_lake(seconds: float) -> int:
     """Print the totals, draw the page, and compare with the expected totals."""
     run = json.loads((ROOT / RUN_REPORT).read_text(encoding="utf-8"))
     try:
@@ -102,33 +106,34 @@ def _look(seconds: float) -> int:
         _complain(str(error))
         return 1
     print(f"\nThis run: {report.run_line(run)}; {seconds:.0f} s")
-    print(f"\nThe lake\n{report.table(findings)}")
+    print(f"\nThe input and the tables of the lake\n{report.table(findings)}")
     wrong = report.differences(findings) + _late(run)
     if wrong:
-        _complain("the lake is not as it must be:\n  " + "\n  ".join(wrong))
-        _complain(f"to begin anew: rm -r {PLACE}")
+        _complain("these counts are wrong:\n  " + "\n  ".join(wrong))
+        _complain(f"to start again from nothing: rm -r {FOLDER}")
         return 1
     (ROOT / PAGE).write_text(page.build(year.read(ROOT / LAKE), findings), encoding="utf-8")
-    print(_places())
+    print("Every count is as expected.")
+    print(_paths())
     return 0
 
 
 def _late(run: Mapping[str, Any]) -> list[str]:
     dropped = report.dropped(run)
-    return [f"dropped by the watermark: {dropped:,}, expected 0"] if dropped else []
+    return [f"late rows dropped: {dropped:,}, expected 0"] if dropped else []
 
 
-def _places() -> str:
-    places = {
-        PAGE: "delays over the year: open it in a browser",
-        LAKE / "archive": "Parquet",
-        LAKE / "carrier_days": "Delta",
-        LAKE / "delays": "Delta",
-        LAKE / "dead_letters": "Delta",
-        Path(DOCUMENT): "the pipeline",
+def _paths() -> str:
+    paths = {
+        PAGE: "a page about the delays of the year: open it in a browser",
+        LAKE / "archive": "the flights with airline and airport, in Parquet",
+        LAKE / "carrier_days": "the flights of each carrier and day, in Delta",
+        LAKE / "delays": "the delays of each airport and day, in Delta",
+        LAKE / "dead_letters": "the malformed records, in Delta",
+        Path(DOCUMENT): "the document of the pipeline",
     }
-    rows = "\n".join(f"  {place!s:<32}{label}" for place, label in places.items())
-    return f"\nWhere it lies\n{rows}\nTo look further: any reader of Parquet and Delta. To begin anew: rm -r {PLACE}"
+    rows = "\n".join(f"  {path!s:<32}{label}" for path, label in paths.items())
+    return f"\nWhat to look at\n{rows}\n\nTo start again from nothing: rm -r {FOLDER}"
 
 
 def _say(text: str) -> None:

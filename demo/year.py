@@ -1,4 +1,4 @@
-"""The year as the page shows it: mean delays by day and origin, by airline, and by hour; read from the lake."""
+"""The data of the page, read from the lake: mean delays by day and origin, by airline, and by hour."""
 
 import datetime
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class Day:
     flights: int
     never_left: int
     delay: float | None
-    """Mean of the flights that left, in minutes; None when none did."""
+    """Mean delay of the flights that left, in minutes; None if no flight left."""
 
     @property
     def left(self) -> int:
@@ -44,7 +44,7 @@ class Year:
 
     @property
     def days(self) -> list[Day]:
-        """The days of the year, all airports together."""
+        """The days of the year, over all airports."""
         days: dict[datetime.date, list[Day]] = {}
         for parts in self.origins.values():
             for part in parts:
@@ -53,7 +53,7 @@ class Year:
 
 
 def together(day: datetime.date, parts: Iterable[Day]) -> Day:
-    """Several counts as one; the mean is weighed by the flights that left."""
+    """Several counts as one; the weights of the mean are the numbers of flights that left."""
     parts = list(parts)
     left = sum(part.left for part in parts)
     minutes = sum((part.delay or 0.0) * part.left for part in parts)

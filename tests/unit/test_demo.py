@@ -272,20 +272,20 @@ def test_a_small_lake_is_counted(small_lake: Path) -> None:
         "without_delay": 1,
         "dead_letters": 1,
     }
-    assert report.table(findings).splitlines()[-1].strip() == "6 good + 1 dead = 7 of 7 read"
-    assert "archive: rows, one a flight: 6, expected 336,776" in report.differences(findings)
+    assert report.table(findings).splitlines()[-1].strip() == "archive 6 + dead_letters 1 = 7 of 7 records"
+    assert "archive: rows, one for each flight: 6, expected 336,776" in report.differences(findings)
 
 
 def test_differences_name_each_wrong_total() -> None:
     assert report.differences(report.EXPECTED) == []
     assert report.differences(replace(report.EXPECTED, dead_letters=11)) == [
-        "dead_letters: rows, one a broken record: 11, expected 12"
+        "dead_letters: rows, one for each malformed record: 11, expected 12"
     ]
     assert set(report.MEANING) == set(asdict(report.EXPECTED))
 
 
-def run_report(good: int, bad: int, dropped: int) -> dict[str, Any]:
-    sources = [{"name": "departures", "decoded": good, "malformed": bad}]
+def run_report(decoded: int, malformed: int, dropped: int) -> dict[str, Any]:
+    sources = [{"name": "departures", "decoded": decoded, "malformed": malformed}]
     queries = [
         {"name": "archive", "batches": 2, "droppedByWatermark": 0, "sources": sources},
         {"name": "delays", "batches": 3, "droppedByWatermark": dropped, "sources": sources},
@@ -295,9 +295,9 @@ def run_report(good: int, bad: int, dropped: int) -> dict[str, Any]:
 
 def test_the_line_of_a_run_shows_its_totals() -> None:
     assert report.run_line(run_report(1000, 12, 7)) == (
-        "drained; 1,012 read = 1,000 good + 12 dead; 7 rows dropped by the watermark; batches: archive 2, delays 3"
+        "drained; 1,012 records read = 1,000 decoded + 12 malformed; 7 late rows dropped; batches: archive 2, delays 3"
     )
-    assert report.run_line(run_report(0, 0, 0)).startswith("drained; 0 new records; 0 rows dropped")
+    assert report.run_line(run_report(0, 0, 0)).startswith("drained; 0 new records; 0 late rows dropped")
 
 
 def test_the_delay_of_a_day_is_weighted_by_its_flights(small_lake: Path) -> None:
