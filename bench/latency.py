@@ -79,7 +79,7 @@ def _print(runs: dict[str, Run]) -> None:
         quantiles = " | ".join(f"{percentile(measured.took, p):.1f}" for p in (50, 95, 99, 100))
         print(f"| {mode} | {quantiles} | {len(measured.took):,} |")
     print(
-        f"\n| where the time goes, ms | p99 away from boundaries (±{NEAR:g} s) | p99 near them | boundaries | their longest wait, median | collector's pauses | the longest |"
+        f"\n| real time, latency in ms | p99 away from boundaries (±{NEAR:g} s) | p99 near boundaries | number of boundaries | longest latency near a boundary, median | number of pauses | longest pause |"
     )
     print("|---|---|---|---|---|---|---|")
     for mode in (REAL_TIME, PLAIN):

@@ -58,12 +58,12 @@ def main() -> None:
         f"{_milliseconds(singles)}",
         f"median {TARGETS['one'] * 1000:.0f} ms",
     )
-    _row(f"{given.pipelines} pipelines taken by the API server", f"{applied:.1f} s", "")
+    _row(f"{given.pipelines} pipelines stored by the API server", f"{applied:.1f} s", "")
     _row(f"{given.pipelines} driver pods created", f"{seconds:.1f} s", f"{TARGETS['all']:.0f} s")
-    _row("from then until nothing is written any more", f"{settled:.1f} s", "")
-    _row("the operator's CPU, of it", f"{used:.1f} s", "")
+    _row("from the last pod to the last write", f"{settled:.1f} s", "")
+    _row("the operator's CPU time, until the last pod", f"{used:.1f} s", "")
     _row(
-        "the operator's memory, idle and then",
+        "the operator's memory, idle and at its peak",
         f"{idle:.0f} MB, {memory:.0f} MB",
         f"{TARGETS['megabytes']} MB",
     )
@@ -79,11 +79,11 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pipelines", type=int, default=1000)
-    parser.add_argument("--singles", type=int, default=25, help="pipelines applied one after the other")
+    parser.add_argument("--singles", type=int, default=25, help="pipelines created one after the other")
     parser.add_argument(
-        "--quiet", type=float, default=QUIET_SECONDS, help="seconds in which nothing is written"
+        "--quiet", type=float, default=QUIET_SECONDS, help="seconds at rest in which the bench counts writes"
     )
-    parser.add_argument("--sample", default="rate-console", help="which of k8s/samples")
+    parser.add_argument("--sample", default="rate-console", help="document of k8s/samples to use")
     return parser.parse_args()
 
 

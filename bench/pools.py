@@ -1,4 +1,4 @@
-"""Part d of streaming.py: a light query beside a heavy one, with a pool each and without."""
+"""Part d of streaming.py: a light query beside a heavy one, with two pools and without pools."""
 
 import statistics
 from typing import Any, Final
@@ -10,7 +10,7 @@ from harness.records import Record
 from stats import percentile, span
 
 
-POOLS: Final = "Mainstem, a pool each"
+POOLS: Final = "Mainstem, two pools"
 ALONE: Final = "plain PySpark, one pool"
 WARM_UP: Final = 3
 RECORDS: Final = 20_000
