@@ -186,7 +186,7 @@ EXECUTOR_OUT_OF_MEMORY: Final = Reason(
 DRIVER_NOT_REPORTING: Final = Reason(
     "DriverNotReporting",
     "The driver pod runs and has not written its status for three minutes. The queries may be healthy.",
-    "Ask `/status` of the driver. Read its log: rights (`ApiServerForbids`), network policies, a node "
+    "Ask `/status` of the driver. Read its log: permissions (`ApiServerForbids`), network policies, a node "
     "that is cut off.",
 )
 NO_PROGRESS: Final = Reason(

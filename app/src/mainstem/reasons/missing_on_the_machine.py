@@ -8,7 +8,7 @@ from mainstem.reasons.reason import Restarted, missing
 FILE_NOT_READABLE: Final = missing(
     "FileNotReadable",
     "Mainstem cannot read the document.",
-    "Check path and rights; the file must be UTF-8.",
+    "Check the path and its permissions; the file must be UTF-8.",
 )
 OUTPUT_NOT_WRITABLE: Final = missing(
     "OutputNotWritable",

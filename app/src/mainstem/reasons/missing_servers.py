@@ -89,7 +89,7 @@ DATABASE_UNREACHABLE: Final = missing(
 DATABASE_REFUSED: Final = missing(
     "DatabaseRefused",
     "The database rejects a statement. The message quotes it without the row.",
-    "Look for a missing column or right, a value that does not fit, or a missing unique index of exactly "
+    "Look for a missing column or permission, a value that does not fit, or a missing unique index of exactly "
     "the keys of `upsert`.",
     Restarted.YES,
 )
@@ -140,7 +140,7 @@ PERMISSION_DENIED: Final = missing(
 API_SERVER_UNREACHABLE: Final = missing(
     "ApiServerUnreachable",
     "A driver on a cluster cannot write its status. The message quotes the API server.",
-    "Check network policies, the rights of your own `driver.serviceAccountName`, and whether the pipeline"
+    "Check network policies, the permissions of your own `driver.serviceAccountName`, and whether the pipeline"
     " still exists.",
 )
 API_SERVER_FORBIDS: Final = API_SERVER_UNREACHABLE.also("ApiServerForbids")

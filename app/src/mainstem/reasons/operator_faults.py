@@ -23,7 +23,7 @@ DEFINITION_TOO_OLD: Final = Reason(
 DEFINITION_UNREADABLE: Final = Reason(
     "DefinitionUnreadable",
     "The API server does not let the operator read the definition; the message quotes it.",
-    "Give the operator the rights: install the chart with `rbac.create`.",
+    "Give the operator the permissions: install the chart with `rbac.create`.",
 )
 NO_CLUSTER: Final = Reason(
     "NoCluster",
@@ -39,7 +39,7 @@ ANOTHER_OPERATOR_HOLDS: Final = Reason(
 LEASE_UNAVAILABLE: Final = Reason(
     "LeaseUnavailable",
     "The operator cannot read or write its Lease, and writes nothing. The message quotes the API server.",
-    "Give it rights in `lease.namespace`: install the chart with `rbac.create`. If nobody may write into "
+    "Give it permissions in `lease.namespace`: install the chart with `rbac.create`. If nobody may write into "
     "`kube-system`, set another `lease.namespace`, the same for all releases.",
 )
 LEASE_LOST: Final = Reason(
@@ -62,7 +62,7 @@ OPERATOR_UNHEALTHY: Final = Reason(
 API_SERVER_REFUSED: Final = Reason(
     "ApiServerRefused",
     "The API server rejected a request of `helm test`; the message quotes it.",
-    "Check the rights, and whether the definition is the chart's.",
+    "Check the permissions, and whether the definition is the chart's.",
 )
 OPERATOR_API_SERVER_UNREACHABLE: Final = Reason(
     "ApiServerUnreachable",

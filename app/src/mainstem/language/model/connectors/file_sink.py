@@ -50,7 +50,7 @@ class FileSink(SinkKind):
     async_progress: ClassVar = False
 
     path: Text
-    """Path of the folder. At the query's first start the folder must be empty."""
+    """Path of the folder. If the query's checkpoint is empty, the folder must not have data."""
     partition_by: Columns | None = None
     """Columns that become folders."""
     options: Options = Field(default_factory=dict)
