@@ -60,13 +60,13 @@ def copy(shown: Mapping[str, Any]) -> str:
             for line in shown["sinks"] or ["for the effect on the sinks, give the document with -f"]
         ]
     lines += [
-        f"the topic {topic!r} may have been created again since; the start treats it so"
+        f"the topic {topic!r} may have been created again since batch {shown['batch']}; the start treats it as created again"
         for topic in shown["unsureTopics"]
     ]
     if shown["forked"]:
         lines.append("if the old query continues too, give the two queries different sinks")
     elif shown["owner"]:
-        lines.append(f"stop the old query before: its last owner is {shown['owner']}")
+        lines.append(f"stop the old query first: its last owner is {shown['owner']}")
     location, _, place = shown["to"].rpartition("/")
     location, _, query = location.rpartition("/")
     if place.isdecimal() and location:

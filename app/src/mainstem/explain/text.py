@@ -90,7 +90,7 @@ def _triggers(query: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _defaults(defaults: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    yield "Settings that differ from Spark's defaults"
+    yield "Settings that differ from Spark's defaults [the field of the document that changes the value]"
     for default in defaults:
         change = f" [{default['change']}]" if default["change"] else ""
         yield f"  {default['setting']}"

@@ -71,7 +71,7 @@ class Query(Model):
     trigger: Trigger | None = None
     """When a batch starts."""
     async_progress_tracking: AsyncProgressTracking | None = None
-    """Writes progress in a separate thread, for queries without state that write to Kafka."""
+    """Writes progress in a separate thread. For queries without state and with one sink: `kafka`, `console` or `noop`."""
     suspend: bool = False
     """True drains this query and does not start it again, while the others continue; false continues it from its
     checkpoint."""

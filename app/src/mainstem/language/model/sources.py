@@ -25,7 +25,7 @@ class Watermark(Model):
     delay: Duration
     """Stateful operators may drop rows that are older than the newest event time minus this delay."""
     max_future: Duration | None = None
-    """A record whose event time is further ahead of the clock is malformed: `onMalformedRecord` applies, and the
+    """A record whose event time is further ahead of the clock than this is malformed: `onMalformedRecord` applies, and the
     watermark does not move. For sources with `decode`, or with files of csv or json. Without this field, one record
     of the year 2099 makes Spark drop all later rows."""
 

@@ -28,8 +28,7 @@ class Deduplicate(Model):
     columns: Columns | None = None
     """Columns in which repeated rows are equal; by default all columns."""
     within_watermark: bool = False
-    """True if Spark finds repeated rows only within the watermark's delay, and then drops their state. Their event
-    times may differ."""
+    """True if Spark remembers a row only for the watermark's delay. Repeated rows may then have different event times."""
 
 
 class PythonStep(Model):
@@ -101,7 +100,7 @@ class View(Model):
     python: PythonStep | None = None
     """The DataFrame that a Python function builds from other DataFrames."""
     deduplicate: Deduplicate | None = None
-    """Each row once."""
+    """The rows of another relation, without repeated rows."""
     state: Stateful | None = None
     """Rows that Python code computes, with state for each key."""
     expectations: Expectations = ()

@@ -101,8 +101,8 @@ class Merge(Model):
     keys: Columns
     """Columns that identify a row."""
     sequence_by: Column | None = None
-    """Column that orders the changes of a key. The merge uses the highest row of a batch, and skips it if the table's
-    row is higher. Null is lower than every value. Without this field, two rows of a batch with equal keys are an
+    """Column that orders the changes of a key. The merge uses the row of a batch with the highest value, and skips
+    this row if the table's row has a higher value. Null is lower than every value. Without this field, two rows of a batch with equal keys are an
     error."""
     delete_when: Predicate | None = None
     """Condition in SQL over the query's columns, such as `op = 'D'`. A row that meets it removes the table's row, and
@@ -115,7 +115,8 @@ class Optimize(Model):
     """Combines small files into large ones. No row changes, and streams of the table do not read the rows again."""
 
     z_order_by: Columns | None = None
-    """Columns whose near values the table stores near each other. Each round rewrites the whole table."""
+    """Columns by which the table is clustered: rows with similar values are in the same files. Each round rewrites the whole
+    table."""
 
 
 class Vacuum(Model):

@@ -98,7 +98,7 @@ class DeltaTable(TableKind):
     path: Text
     """Folder of the table."""
     version: Annotated[int, Field(ge=0, le=2**53)] | None = None
-    """This version of the table."""
+    """Number of the version to read."""
     timestamp: Text | None = None
     """The version that was the newest at this time: `2026-01-31`, `2026-01-31 12:00:00`."""
 

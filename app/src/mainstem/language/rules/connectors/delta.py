@@ -28,7 +28,7 @@ def starts(context: Context) -> Iterator[Problem]:
 
 
 def changes(context: Context) -> Iterator[Problem]:
-    """At most one switch sets how the stream handles a commit that changes rows."""
+    """At most one field sets how the stream handles a commit that changes rows."""
     for path, source in _sources(context):
         switches = {
             "readChangeFeed": source.read_change_feed,
@@ -70,7 +70,7 @@ def conditions(context: Context) -> Iterator[Problem]:
 
 
 def schemas(context: Context) -> Iterator[Problem]:
-    """Only the complete result of a batch can replace a table's columns."""
+    """`overwriteSchema` needs `outputMode: complete`: only a batch with the complete result can replace the columns."""
     for path, query, sink in _sinks(context):
         if sink.overwrite_schema and query.output_mode != "complete":
             message = f"in {query.output_mode} mode the table keeps its rows and their columns; use mergeSchema to add columns"

@@ -25,7 +25,7 @@ class _Options(NamedTuple):
 
 
 def patterns(context: Context) -> Iterator[Problem]:
-    """A datetime pattern has only letters, and numbers of them, that Spark 3 and later accept."""
+    """A datetime pattern repeats each letter only as often as Spark 3 and later accept, and has no other letters."""
     if context.spec.spark.conf.get(_POLICY, "CORRECTED").upper() != "CORRECTED":
         return  # the older parser has other letters
     for at, options, parsing in (*_read(context), *_written(context)):

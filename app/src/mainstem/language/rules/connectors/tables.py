@@ -30,7 +30,7 @@ def names(context: Context) -> Iterator[Problem]:
 
 
 def refreshes(context: Context) -> Iterator[Problem]:
-    """A refresh takes place at most once a second, for queries that do not end, and not at a fixed version or time."""
+    """`refresh` is at least 1 second. It is for queries that do not end, and not for a fixed version or time of a table."""
     for index, source in enumerate(context.spec.sources):
         if source.static is None or source.static.refresh is None:
             continue

@@ -19,7 +19,7 @@ _MOST_COMPARED: Final = 200
 
 
 def columns(context: Context) -> Iterator[Problem]:
-    """Every column in a view's SQL is a column of a relation that the view reads, where all its columns are declared."""
+    """Every column in a view's SQL is a column of a relation that the view reads, if the columns of its relations are known."""
     for index, faults in _faults(context):
         for fault in faults:
             if not fault.owners:

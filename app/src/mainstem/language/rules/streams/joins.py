@@ -17,12 +17,12 @@ def joins(context: Context) -> Iterator[Problem]:
 
 
 def equalities(context: Context) -> Iterator[Problem]:
-    """A join of two streams has an equality: Spark keeps the state by its columns."""
+    """A join of two streams has an equality: its columns are the keys of the state."""
     yield from findings(context, _unequal_join, among=unequal)
 
 
 def unbounded(context: Context) -> Iterator[Problem]:
-    """A warning: a join of two streams keeps every row of a side for ever where nothing limits the age of a match."""
+    """A warning: a join of two streams keeps every row of a side for ever if its condition does not limit the age of a match."""
     for_ever: dict[int, tuple[bool, ...]] = {}
 
     def kept(root: Node) -> Iterator[Node]:
@@ -36,9 +36,10 @@ def unbounded(context: Context) -> Iterator[Problem]:
 
 
 def early(context: Context) -> Iterator[Problem]:
-    """A join of two streams is bounded by event time: Spark drops rows by it, too early for a bound on another column.
+    """The condition of a join of two streams bounds event time. Spark drops rows by event time, which is too early for a bound
+    on another column.
 
-    Where all matches may be older than a row's event time, possibly nothing is lost: then it is a warning.
+    If all matches may be older than a row's event time, possibly no row is lost: then it is a warning.
     """
     yield from findings(context, partial(_early, certain=True))
     yield from findings(context, partial(_early, certain=False), warning=True)

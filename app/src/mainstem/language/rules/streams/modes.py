@@ -11,7 +11,7 @@ from mainstem.language.yaml.yamltext import Path
 
 
 def sinks(context: Context) -> Iterator[Problem]:
-    """Output modes of sinks. Files append. Delta appends, replaces or merges. A database inserts, replaces or upserts.
+    """A query has an output mode that its sinks support. Files append. Delta appends, replaces or merges. A database inserts, replaces or upserts.
     Other sinks allow all modes.
     """
     for index, query in enumerate(context.spec.queries):
