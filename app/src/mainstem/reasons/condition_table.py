@@ -177,8 +177,8 @@ CONDITION_ROWS: Final = (
         "DriverRunning",
         "False",
         (conditions.NODE_SILENT,),
-        "The driver pod still exists half a minute after its grace period. Its node is down or unreachable; "
-        "the operator deletes the pod by force, or the message shows the commands to run. See [below](#a-lost-node).",
+        "The driver pod still exists half a minute after its grace period, because its node is down or unreachable. "
+        "The operator deletes the pod by force, or the message shows the commands to run. See [below](#a-lost-node).",
     ),
     ConditionRow(
         "DriverRunning",
@@ -194,8 +194,8 @@ CONDITION_ROWS: Final = (
         "DriverRunning",
         "False",
         (conditions.START_FAILED,),
-        "The API server did not create the driver pod, or an object that the pod needs: a webhook or the "
-        "server does not answer, or there is a conflict. The message quotes the server. The operator tries "
+        "The API server did not create the driver pod, or an object that the pod needs. A webhook or the "
+        "server does not answer, or there is a conflict; the message quotes the server. The operator tries "
         "again after 2 seconds, then after longer and longer pauses, at least once a minute.",
     ),
     ConditionRow(
@@ -227,8 +227,8 @@ CONDITION_ROWS: Final = (
         "False",
         (conditions.QUERY_WAITING,),
         "Some queries wait for a topic, folder or table that does not exist, or for a server that does not "
-        "answer. All other queries are active. The message shows what the queries wait for and since when, so "
-        "look for a misspelled name here.",
+        "answer. All other queries are active. The message shows what the queries wait for, and since when. "
+        "Look for a misspelled name there.",
     ),
     ConditionRow(
         "QueriesActive",

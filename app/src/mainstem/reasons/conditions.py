@@ -112,9 +112,9 @@ DRIVER_LOST: Final = Reason(
 )
 NODE_SILENT: Final = Reason(
     "NodeSilent",
-    "The driver pod still exists half a minute after its grace period: its node is down, or cut off from "
-    "the API server. If the checkpoints are on S3 with conditional writes, the operator deletes the pod by force and "
-    "starts the next driver: the older one can no longer write. Otherwise it starts no other driver.",
+    "The driver pod still exists half a minute after its grace period, because its node is down or unreachable. "
+    "If the checkpoints are on S3 with conditional writes, the operator deletes the pod by force and "
+    "starts the next driver. The older driver can no longer write. Otherwise the operator starts no other driver.",
     "With checkpoints on S3 do nothing. Otherwise run `kubectl get node`. If the node comes back, do nothing. Once you "
     "are sure that it is down: `kubectl delete pod P-driver --force`, or set the taint "
     "`node.kubernetes.io/out-of-service`.",
