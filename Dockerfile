@@ -1,21 +1,22 @@
-# Two images from one file, for Docker and for buildah (1.28: no heredocs, no mounts). `make wheels` comes first.
-#   docker build --target operator .    Kopf, and neither Spark nor Java
-#   docker build --target app .         driver and executor: Spark, Java, an archive of the driver's classes
-# What seldom changes comes first: a change of Mainstem's own code makes the two small layers at the end anew, and the archive.
+# Two images from one file, for Docker and for buildah (1.28: no heredocs, no mounts). Run `make wheels` first.
+#   docker build --target operator .    the operator, without Spark and Java
+#   docker build --target app .         driver and executor: Spark, Java, a class-data-sharing archive of the driver's classes
+# Layers that seldom change come first: a change of Mainstem's code rebuilds only the two small layers of its wheels, and the
+# archive.
 ARG BASE=debian:bookworm-slim
 
-# ---- what both run on ----
+# ---- the base of both images ----
 FROM ${BASE} AS python
 RUN apt-get -qq update \
     && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3 tini >/dev/null \
     && groupadd --gid 10001 mainstem \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin mainstem \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /usr/share/doc/* /usr/share/man/*
-# PYTHONSAFEPATH: no module is taken from the working directory. The packages are compiled, their folder is read-only.
+# PYTHONSAFEPATH: Python imports no module from the working directory. The packages have bytecode; their folder is read-only.
 ENV PATH=/opt/mainstem/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     HOME=/tmp LANG=C.UTF-8 PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 
-# ---- what builds, and stays behind ----
+# ---- the stage that builds; no part of the images ----
 FROM python AS build
 RUN apt-get -qq update \
     && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends python3-venv zip >/dev/null \
@@ -28,7 +29,7 @@ ENV PIP="/build/bin/pip --python /opt/mainstem/bin/python install --quiet --no-c
 FROM build AS operator-packages
 COPY requirements-operator.lock /build/
 RUN $PIP --require-hashes --requirement /build/requirements-operator.lock
-# The Kubernetes client as bytecode without docstrings: 126 -> 39 MB. Activation scripts are for people at a prompt.
+# The Kubernetes client as bytecode without docstrings: 39 MB instead of 126 MB. A container needs no activation scripts.
 RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && cd lib/python3.11/site-packages \
     && find kubernetes -name __pycache__ -prune -exec rm -r {} + \
@@ -51,10 +52,10 @@ ENTRYPOINT ["/usr/bin/tini", "--", "mainstem-operator"]
 FROM build AS app-packages
 COPY requirements-app.lock /build/
 RUN $PIP --require-hashes --requirement /build/requirements-app.lock
-# Cut, in MB: the Kubernetes client as in the operator, 87; tests of pandas, numpy and pyarrow, 63; Arrow Flight and
-# Substrait, 39; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's server and shell, 73; TLS
-# libraries for other systems, 4; Spark's examples, 2. Classes of a signed jar are in no archive: janino, which compiles
-# every query, loses its signature.
+# Removed, in MB: from the Kubernetes client as in the operator, 87; tests of pandas, numpy and pyarrow, 63; Arrow Flight
+# and Substrait, 39; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's
+# server and shell, 73; TLS libraries for other systems, 4; Spark's examples, 2.
+# The archive cannot contain classes of a signed jar. So janino, which compiles every query, loses its signature.
 RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && cd lib/python3.11/site-packages \
     && find kubernetes -name __pycache__ -prune -exec rm -r {} + \
@@ -92,7 +93,7 @@ COPY --from=app-jars /wheels/ /
 COPY --from=app-wheels /wheels/ /
 USER 10001:10001
 ENTRYPOINT ["/usr/bin/tini", "--", "mainstem"]
-# Jars that an image made from this one adds: behind all others on the class path of driver and executors.
+# MAINSTEM_PACKAGES is the folder for jars that a derived image adds: they come last on the class path of driver and executors.
 ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa MAINSTEM_PACKAGES=/opt/mainstem/packages
-# Last, after all that it depends on: Java holds the archive against path, size and time of every jar.
+# The last step, because the archive depends on all jars: Java compares it with the path, size and time of each jar.
 RUN python -m mainstem.runtime.spark.class_data_sharing $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete

@@ -1,4 +1,4 @@
-# Two targets matter to a newcomer: `make demo` and `make test`.
+# Start with two targets: `make demo` and `make test`.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -9,7 +9,7 @@ CACHE := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/mainstem
 UV := $(CACHE)/bin/uv
 BIN := .venv/bin
 JARS := app/jars/src/mainstem_jars/jars
-# Compiled once: where Python may not write its bytecode, every start would compile all that it imports.
+# Compile the bytecode once: where Python may not write it, every start would compile all modules again.
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python
 PYTEST := $(BIN)/python -m pytest
 
@@ -17,10 +17,10 @@ PYTEST := $(BIN)/python -m pytest
 	test-chart test-cluster test-full test-faults generate manifests servers images cluster-up cluster-down cluster-load \
 	bench-overhead bench-operator bench-startup bench-streaming clean clean-cache
 
-help: ## this list
+help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/ready-dev ## .venv with everything for development
+setup: .venv/ready-dev ## create .venv with everything for development
 
 .venv/ready-dev: requirements.lock pyproject.toml app/pyproject.toml operator/pyproject.toml $(JARS)/.ready
 	@sh bootstrap.sh uv java
@@ -36,9 +36,9 @@ setup: .venv/ready-dev ## .venv with everything for development
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app
 	@touch $@
 
-# Resolved and compiled once per content of the pom and the sources, kept in the cache, copied into the wheel's folder.
+# Once for each content of pom.xml and sources: resolved, compiled, kept in the cache, and copied into the wheel's folder.
 JARS_FROM := app/jars/pom.xml $(sort $(shell find app/jars/src/main/java -name '*.java'))
-jars: $(JARS)/.ready ## the JVM dependencies and the project's own classes, from app/jars
+jars: $(JARS)/.ready ## build the JVM dependencies and the project's own Java classes, from app/jars
 $(JARS)/.ready: $(JARS_FROM)
 	@sh bootstrap.sh uv java maven
 	@key=$$(sha256sum $(JARS_FROM) | sha256sum | cut -c1-16); kept=$(CACHE)/jars/$$key; \
@@ -51,11 +51,11 @@ $(JARS)/.ready: $(JARS_FROM)
 	fi; \
 	rm -rf $(JARS) && mkdir -p $(JARS) && cp $$kept/*.jar $(JARS)/ && touch $@
 
-wheels: jars ## the wheels of the project, in dist/
+wheels: jars ## build the wheels of the project, in dist/
 	@rm -rf dist && for member in app/jars app operator; do $(UV) build --quiet --wheel --out-dir dist $$member; done
 	@ls dist
 
-lock: ## requirements*.lock, from the pyproject files
+lock: ## write requirements*.lock, from the pyproject.toml files
 	@sh bootstrap.sh uv
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem --no-emit-package mainstem-jars \
 	    app/pyproject.toml operator/pyproject.toml --extra spark --extra cluster --group pyproject.toml:dev -o requirements.lock
@@ -66,73 +66,73 @@ lock: ## requirements*.lock, from the pyproject files
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-package mainstem \
 	    operator/pyproject.toml --constraint requirements.lock -o requirements-operator.lock
 
-generate: setup ## CRD, JSON Schema, reference page, tables of reasons, the chart's rights
+generate: setup ## write CRD, JSON Schema, reference page, tables of reasons, and the chart's permissions
 	@$(BIN)/python -m mainstem.schema
 	@$(BIN)/python -m mainstem_operator.manifests.rbac
 
-manifests: generate servers ## k8s/operator, from the chart's defaults
+manifests: generate servers ## write k8s/operator, from the chart's defaults
 	@PYTHONPATH=tests $(BIN)/python -m chart.rendering
 
-demo: .venv/ready-demo ## replay the flights of 2013 through a pipeline and look at the result
+demo: .venv/ready-demo ## run the flights of 2013 through a pipeline, and check the result
 	@$(BIN)/python demo/run.py
 
-check: setup ## format, lint, types, dependency rules, unit tests
+check: setup ## check format, style, types and dependency rules, and run the unit tests
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@mkdir -p build && $(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
 	@$(PYTEST) -q -n 2 tests/unit
 
-format: setup ## format and mend what can be mended
+format: setup ## format the code, and fix the style where ruff can
 	@$(BIN)/ruff format && $(BIN)/ruff check --fix
 
-servers: setup ## build the real servers that tests use (once; kept in the cache)
+servers: setup ## build the servers that tests use (once; the cache keeps them)
 	@sh bootstrap.sh java maven go debs
 	@PYTHONPATH=tests $(BIN)/python -m harness.build
 
-images: servers wheels ## the images of app and operator, and those of the test cluster
+images: servers wheels ## build the images of app and operator, and of the servers in the test cluster
 	@sh bootstrap.sh cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.images
 
 TIERS := spark services apiserver chart cluster
-test: check servers wheels images ## every tier, with the minutes of each
+test: check servers wheels images ## run all tests but the long ones, and print the minutes of each tier
 	@$(BIN)/python tests/tiers.py -m "not full" -- $(TIERS)
 
-test-unit: setup ## no JVM, no server
+test-unit: setup ## run the tests that need no JVM and no server
 	@$(PYTEST) -m "not full" tests/unit
-test-spark: setup ## local Spark
+test-spark: setup ## run the tests on local Spark
 	@$(BIN)/python tests/tiers.py -m "not full" -- spark
-test-services: setup servers wheels ## real Kafka, S3 and PostgreSQL
+test-services: setup servers wheels ## run the tests on real Kafka, S3 and PostgreSQL
 	@$(BIN)/python tests/tiers.py -m "not full" -- services
-test-apiserver: setup servers ## real etcd and kube-apiserver
+test-apiserver: setup servers ## run the tests on a real etcd and kube-apiserver
 	@$(BIN)/python tests/tiers.py -m "not full" -- apiserver
-test-chart: setup servers ## the chart, by helm and on a real API server
+test-chart: setup servers ## run the tests of the chart, with helm and a real API server
 	@$(PYTEST) -m "not full" tests/chart
-test-cluster: setup images ## a real cluster: operator, drivers, executors
+test-cluster: setup images ## run the images on a real cluster: operator, drivers, executors
 	@$(PYTEST) -m "not full" tests/cluster
-test-full: check servers wheels images ## the long sweeps too
+test-full: check servers wheels images ## run all tests, including the long ones
 	@$(BIN)/python tests/tiers.py -- $(TIERS)
-test-faults: setup servers wheels images ## every fault, and how long recovery takes
+test-faults: setup servers wheels images ## inject every fault, and measure the time of recovery
 	@$(BIN)/python tests/tiers.py -m faults -- services apiserver cluster
 
-cluster-up: setup ## a cluster of one node on this machine: kind where Docker answers, else bare (Linux, root)
+cluster-up: setup ## start a cluster of one node on this machine: kind if Docker answers, else bare (Linux, root)
 	@sh bootstrap.sh go cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.cluster up
-cluster-down: setup ## take it away, with all that it left
+cluster-down: setup ## delete the cluster, with everything that it left on the machine
 	@PYTHONPATH=tests $(BIN)/python -m harness.cluster down
-cluster-load: images ## load the images of `make images` into it
+cluster-load: images ## load the images of `make images` into the cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.cluster load
 
-bench-overhead: setup servers ## what Mainstem costs over hand-written PySpark
+bench-overhead: setup servers ## measure the cost of Mainstem compared with hand-written PySpark
 	@PYTHONPATH=tests $(BIN)/python bench/overhead.py
-bench-operator: setup servers ## how fast the operator is with a thousand pipelines
+bench-operator: setup servers ## measure the speed of the operator with a thousand pipelines
 	@PYTHONPATH=tests $(BIN)/python bench/operators.py
-bench-streaming: setup servers ## throughput, latency, the cost of a batch, fairness: beside plain Spark
+bench-streaming: setup servers ## measure throughput, latency, the cost of a batch, and fairness, beside plain Spark
 	@PYTHONPATH=tests $(BIN)/python bench/streaming.py
-bench-startup: setup images ## from kubectl apply to the first committed batch, on the test cluster
+bench-startup: setup images ## measure the time from kubectl apply to the first committed batch, on the test cluster
 	@PYTHONPATH=tests $(BIN)/python bench/startup.py
 
-clean: ## what make made in this checkout
+clean: ## delete everything that make created in this checkout
 	rm -rf build dist .venv $(JARS)
-clean-cache: ## built servers and jars, outside the checkout
+clean-cache: ## delete the cache of built servers and jars, outside the checkout
 	rm -rf $(CACHE)
