@@ -60,18 +60,25 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def spark_says(session: SparkSession, row: Row, folder: Path) -> dict[str, str]:
-    """Output mode -> Spark's refusal, empty where it takes the query."""
-    return {mode: _said(session, row, mode, folder) for mode in MODES}
+    """Output mode -> Spark's refusal, empty where it takes the query. Only steps with code are planned for a mode."""
+    depends = any(isinstance(view, dict) and "state" in view for view in (row.view, row.below))
+    plans: dict[str, Any] = {}
+    for own in ("append", "update") if depends else ("append",):
+        plans[own] = _planned(session, row, own, folder)
+    return {mode: _said(session, plans.get(mode, plans["append"]), mode) for mode in MODES}
 
 
-def _said(session: SparkSession, row: Row, mode: str, folder: Path) -> str:
+def _planned(session: SparkSession, row: Row, mode: str, folder: Path) -> Any:
+    """Spark's analysed plan, or its refusal."""
     graph = Graph(StreamingPipeline.model_validate(row.document(mode, str(folder))))
-    own = "append" if mode == "complete" else mode
     try:
-        plan = Builder(session, graph, output_mode=own).relation("v")._jdf.queryExecution().analyzed()
+        return Builder(session, graph, output_mode=mode).relation("v")._jdf.queryExecution().analyzed()
     except PySparkException as error:
         return str(error)
-    return _checked(session, plan, mode)
+
+
+def _said(session: SparkSession, plan: Any, mode: str) -> str:
+    return plan if isinstance(plan, str) else _checked(session, plan, mode)
 
 
 def _checked(session: SparkSession, plan: Any, mode: str) -> str:
