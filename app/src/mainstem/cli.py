@@ -34,8 +34,8 @@ from mainstem.reasons import Exit
 def main() -> None:
     """Check and run a streaming pipeline that is described in one YAML document.
 
-    Exit codes: 0 completed or drained; 1 a fault of Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query failed
-    permanently; 5 something that the pipeline needs is missing or unreachable, or a query must not start on its
+    Exit codes: 0 the run completed or drained; 1 an error in Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query
+    failed permanently; 5 something that the pipeline needs is missing or unreachable, or a query must not start on its
     checkpoint; 6 the drain's deadline or a second signal interrupted a batch; 7 a test of a document failed; 8 a newer
     driver has taken over a checkpoint.
     """

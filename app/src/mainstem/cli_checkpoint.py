@@ -34,14 +34,21 @@ class Target(NamedTuple):
 def checkpoint() -> None:
     """List, check, copy and remove checkpoints, on a disk or in an S3 store, without Spark.
 
-    CHECKPOINT is the folder of a checkpoint, `<checkpoints.location>/<query>/<generation>`; or give a document with -f
-    and a query with --query. With a document, its connections and secrets open the store; without one, AWS's variables.
+    CHECKPOINT is the folder of a checkpoint, `<checkpoints.location>/<query>/<generation>`. Instead of it, you can give a
+    document with -f and a query with --query. For a store, the command uses the connections and secrets of the document;
+    without a document it uses AWS's environment variables.
     """
 
 
 _output = click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-_file = click.option("-f", "--file", metavar="FILE", type=click.Path(dir_okay=False), help="The document.")
-_query = click.option("--query", metavar="NAME", help="The query of the document.")
+_file = click.option(
+    "-f",
+    "--file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="The document that names the checkpoint.",
+)
+_query = click.option("--query", metavar="NAME", help="The query of the document whose checkpoint it is.")
 
 
 def _options(command: Command) -> Command:
@@ -57,7 +64,7 @@ def ls(
 ) -> None:
     """List checkpoints at and below LOCATION.
 
-    The list has the last committed and the pending batch, age, size, stateful operators and owner.
+    The list has the last committed batch, the pending batch, age, size, stateful operators and owner.
     """
     with _reporting(file):
         from mainstem.checkpoints import description, finding, text
@@ -75,7 +82,7 @@ def show(
 ) -> None:
     """Show offsets, state and owner of CHECKPOINT.
 
-    Also the watermark, the columns of the state, and the batches to go back to.
+    Show also the watermark, the columns of the state, and the batches to which `rewind` can go back.
     """
     with _reporting(file):
         from mainstem.checkpoints import description, finding, text
@@ -92,7 +99,7 @@ def verify(
 ) -> None:
     """Check whether a restart on CHECKPOINT works.
 
-    Names missing and broken files, and describes what the restart would do. Exit code 5 if it would fail.
+    The command names missing and damaged files, and describes what a restart would do. Exit code 5: a restart would fail.
     """
     with _reporting(file):
         from mainstem import reasons

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _CONSEQUENCES: Final = {
     "unchanged": "keeps its checkpoint and its state",
     "live": "takes the change without a restart",
-    "continues": "restarts at a batch's end, keeps its state, reads on",
-    "empty": "starts without state, reads its sources from their start",
+    "continues": "restarts at a batch's end, and continues with its state",
+    "empty": "starts without state, and reads its sources from their start",
     "removed": "stops at a batch's end; its checkpoint stays",
-    "misreads": "REFUSE: would start, and its rows can be wrong",
-    "incompatible": "REFUSE: does not start on its checkpoint",
+    "misreads": "REFUSED: it would start, but its rows could be wrong",
+    "incompatible": "REFUSED: it cannot start on its checkpoint",
 }
 _PART: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _RESTARTS: Final = (
@@ -42,9 +42,9 @@ _RESTARTS: Final = (
 @set_option
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def diff(old: str, new: str, overrides: dict[str, str], output: str) -> None:
-    """Compare OLD, the document that runs, with NEW: what happens to each query and its checkpoint.
+    """Compare OLD, the running document, with NEW, and show what happens to each query and its checkpoint.
 
-    Exit code 5: a query must not start on its checkpoint, because it would misread it or does not fit it.
+    Exit code 5: a query must not start on its checkpoint, because it would misread the checkpoint or cannot use it.
     """
     from mainstem.changes import compare
     from mainstem.language.document import read

@@ -81,12 +81,10 @@ def _key_change(step: Step, was: Expression, now: Expression, types: tuple[Types
         yield Change(step.path, text, Effect.INCOMPATIBLE, NEW_GENERATION)
     elif was.id != now.id:
         if was.id.split("(")[0] == now.id.split("(")[0] in ("window", "session_window"):
-            text = f"the window was {was.text}, and is {now.text}: the state mixes both"
+            text = f"the window was {was.text}, and is {now.text}: the state would mix both windows"
         else:
             texts = (was.text, now.text) if was.text != now.text else (was.id, now.id)
-            text = (
-                f"the key {texts[0]} of the {step.kind} becomes {texts[1]}: the state mixes old and new keys"
-            )
+            text = f"the key {texts[0]} of the {step.kind} becomes {texts[1]}: the state would mix old and new keys"
         yield Change(step.path, text, Effect.MISREADS, NEW_GENERATION)
     elif column := retyped(now, types):
         text = f"the key {now.text} reads {column}, whose type changes"
@@ -127,7 +125,12 @@ def _aggregate_change(
     if any(old.rows[a].id != new.rows[b].id for a, b in pairs):
         known = None not in (*old.arguments, *new.arguments)
         if old.written != new.written:
-            yield Change(step.path, f"{change}: the state mixes both", Effect.MISREADS, NEW_GENERATION)
+            yield Change(
+                step.path,
+                f"{change}: the state would mix old and new values",
+                Effect.MISREADS,
+                NEW_GENERATION,
+            )
         elif old.function == "count" or (known and old.arguments == new.arguments):
             text = f"what {new.text} reads changes: it has the values of earlier rows, and new values for later rows"
             yield Change(step.path, text, Effect.CONTINUES)

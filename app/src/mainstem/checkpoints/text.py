@@ -57,7 +57,7 @@ def copy(shown: Mapping[str, Any]) -> str:
         lines.append(f"the input of {shown['repeated']} is read again, in new batches:")
         lines += [
             f"  {line}"
-            for line in shown["sinks"] or ["for the effect on the sinks, give the document with -f"]
+            for line in shown["sinks"] or ["to show the effect on the sinks, give the document with -f"]
         ]
     lines += [
         f"the topic {topic!r} may have been created again since batch {shown['batch']}; the start treats it as created again"
