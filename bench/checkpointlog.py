@@ -1,4 +1,4 @@
-"""When the batches of a query began and ended, read from its checkpoint; the same for any job that has one."""
+"""The times at which the batches of a query began and ended, from its checkpoint. Works for Mainstem and for plain Spark."""
 
 import re
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Batch:
 
 
 def batches(checkpoint: Path) -> list[Batch]:
-    """The committed batches that the checkpoint still holds, in their order.
+    """The committed batches that the checkpoint still has, in order.
 
-    The time of a batch is that between the two entries that Spark makes for it: `offsets/N` before, `commits/N` behind.
+    A batch takes the time between its two entries: Spark writes `offsets/N` before it, and `commits/N` after it.
     """
     planned, committed = _times(checkpoint / "offsets"), _times(checkpoint / "commits")
     return [
@@ -27,7 +27,7 @@ def batches(checkpoint: Path) -> list[Batch]:
 
 
 def cycles(batches: list[Batch]) -> list[float]:
-    """Seconds from commit to commit, where batches follow one another without a pause: the whole of a trigger."""
+    """Seconds from each commit to the next: the whole trigger, if the batches follow each other without a pause."""
     return [later.committed - earlier.committed for earlier, later in pairwise(batches)]
 
 

@@ -32,7 +32,7 @@ _BAD: Final = (
 
 
 def records(count: int, seed: int, partitions: int) -> Iterator[Record]:
-    """So many records, distributed over the partitions; one in ten thousand is malformed."""
+    """Generate `count` records, distributed over the partitions; one in ten thousand is malformed."""
     known = [json.dumps(flight).encode() for flight in _flights(seed)]
     for number in range(count):
         value = _BAD[number // BAD_EVERY % len(_BAD)] if is_bad(number) else known[number % _DISTINCT]
@@ -40,7 +40,7 @@ def records(count: int, seed: int, partitions: int) -> Iterator[Record]:
 
 
 def expected(count: int, seed: int) -> dict[str, int]:
-    """Rows that each sink of the job must hold after `records(count, seed, ...)`."""
+    """Rows that each sink of the job must have after `records(count, seed, ...)`."""
     late = [(flight["dep_delay"] or 0) >= LATE_FROM for flight in _flights(seed)]
     bad = sum(map(is_bad, range(count)))
     return {

@@ -1,7 +1,7 @@
 """Part b of streaming.py: how long a record takes from one topic to another.
 
-A record carries the time at which it was handed to the producer; the broker stamps it when it appends it to the other
-topic (`LogAppendTime`, of the same clock), whose end of a whole millisecond is taken. Both brokers' steps are within.
+A record contains the time at which the producer got it. The broker adds the time at which it appends the record to the
+other topic (`LogAppendTime`, of the same clock), rounded up to a millisecond. The difference includes both topics.
 """
 
 import statistics
@@ -119,7 +119,7 @@ def _where(measured: Run) -> str:
 
 
 def _is_near(measured: Run, sent: float, took: float) -> bool:
-    """Whether a boundary fell within a second of the record's way."""
+    """Whether a boundary was less than a second before or after the record's latency."""
     return any(sent - NEAR <= boundary <= sent + took / 1000 + NEAR for boundary in measured.boundaries)
 
 

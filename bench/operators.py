@@ -88,7 +88,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _one(bed: Bed, spec: dict[str, Any], count: int) -> Iterator[float]:
-    """Seconds from the request that makes a pipeline to the event of its driver's pod, one after the other."""
+    """Seconds from the request that creates a pipeline to the event of its driver pod, for one pipeline after the other."""
     namespace = bed.namespace()
     with _pods(bed, namespace) as made:
         for number in range(count):

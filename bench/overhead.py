@@ -1,4 +1,4 @@
-"""What Mainstem costs over hand-written PySpark: CPU and time per record, start-up, `mainstem validate`.
+"""The cost of Mainstem compared with hand-written PySpark: CPU and time per record, start-up, `mainstem validate`.
 
 Prints a table for each part, each with its target. A missed target does not fail the bench, because machines differ.
 The bench fails if the two jobs differ: in Spark properties, or in the rows of the sinks.
@@ -59,7 +59,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def overhead(pairs: int, records: int, seed: int) -> Any:
-    """Mainstem against the same job by hand, and that job against itself."""
+    """Compare Mainstem with the hand-written job, and the hand-written job with itself."""
     if differences := throughput.differing_properties():
         raise RunFailed("the jobs differ in Spark properties:\n" + "\n".join(differences))
     batches = -(-records // throughput.batch_size())

@@ -1,4 +1,4 @@
-"""The job of overhead.yaml, written by hand in PySpark: what Mainstem is compared with.
+"""The job of overhead.yaml, written by hand in PySpark: the bench compares Mainstem with it.
 
 It takes the same care: a record is good if it is a whole JSON object in UTF-8 whose fields fit the schema, good and
 malformed records are counted in the same pass, bad ones are kept with their place and a reason, every query has a scheduler

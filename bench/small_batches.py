@@ -21,7 +21,7 @@ SPARK: Final = "Spark's defaults"
 VARIANTS: Final = (SPARK, MAINSTEM)
 BATCH: Final = 500
 WARM_UP: Final = 50
-"""Batches until Java has compiled most of what they need."""
+"""Number of batches after which Java has compiled most of their code."""
 TIMES: Final = 4.0
 BUCKET: Final = "bench"
 
@@ -50,7 +50,7 @@ def run(count: int, rounds: int, seed: int) -> dict[str, Any]:
 
 
 def _run(broker: Broker, s3: S3Server, variant: str, count: int) -> list[float]:
-    """Seconds of each batch behind the warm-up; fails unless every row is in the table."""
+    """Seconds of each batch after the warm-up; raises unless every row is in the table."""
     folder, place = jobs.fresh("run"), secrets.token_hex(4)
     root, url = s3.root / BUCKET / place, f"s3a://{BUCKET}/{place}"
     values = {

@@ -1,6 +1,6 @@
-"""From `kubectl apply` to the first committed batch of a one-query pipeline, and where the time goes: `make bench-startup`.
+"""The time from `kubectl apply` of a pipeline with one query to each step of its start: `make bench-startup`.
 
-On the test cluster, image present. Prints a table of the rounds and their medians; the last line is the one to quote.
+Runs on the test cluster, which has the image. Prints a table of the rounds and their medians; quote the last line.
 """
 
 import copy
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def one_start(pipeline: Pipeline) -> list[float]:
-    """Seconds from the apply to each step."""
+    """Seconds from `kubectl apply` to each step."""
     document: dict[str, Any] = copy.deepcopy(SMALL)
     document["metadata"]["name"] = pipeline.name
     document["spec"]["checkpoints"]["location"] += f"-{time.time():.0f}"

@@ -1,4 +1,4 @@
-"""Three queries from one topic by Mainstem, and the same by hand, twice."""
+"""Three queries from one topic: once with Mainstem, and twice with the hand-written job."""
 
 import shutil
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def differing_properties() -> list[str]:
 
 @contextmanager
 def opened(records: int, seed: int) -> Iterator[Bench]:
-    """A broker of its own with the topic `departures`, gone at the end."""
+    """A new broker with the topic `departures`; it ends with the context."""
     airlines = jobs.fresh("reference") / "airlines.csv"
     airlines.write_text(flights.airlines_csv(), encoding="utf-8")
     with Broker() as broker:

@@ -1,4 +1,4 @@
-"""Part a of streaming.py: the Yahoo streaming benchmark from Kafka JSON, by Mainstem, by hand, and by hand again.
+"""Part a of streaming.py: the Yahoo streaming benchmark from Kafka JSON, with Mainstem and twice hand-written.
 
 Its definition: github.com/yahoo/streaming-benchmarks. Events are written to the topic before anything is measured.
 Records per second are those of all batches but the first, over the time between the commits of the first and the last.
@@ -85,7 +85,7 @@ def _print(speed: dict[str, list[float]], cpu: dict[str, list[float]]) -> None:
 def _run(
     broker: Broker, campaigns: Path, variant: str, name: str, records: int, views: int
 ) -> tuple[float, float]:
-    """(records per second, CPU-seconds) of one run whose counts are right."""
+    """(records per second, CPU-seconds) of one run; raises if its counts are wrong."""
     folder, topic = jobs.fresh("run"), f"counts-{name}"
     broker.create_topic(topic, PARTITIONS)
     values = {
