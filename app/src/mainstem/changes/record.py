@@ -74,11 +74,13 @@ def _other_defaults(part: Collection[str]) -> dict[str, Any]:
 
 
 def placed(record: StreamingPipeline, wanted: StreamingPipeline) -> StreamingPipeline:
-    """The recorded part with the checkpoint of another part of one query: the record belongs to this checkpoint, also
-    after all checkpoints were moved.
+    """The recorded part with the checkpoint and the pipeline's name of another part of one query.
+
+    The record belongs to this checkpoint, also after all checkpoints were moved. Which pipeline may continue from it is for
+    the owner record to say.
     """
     query = record.spec.queries[0].model_copy(
         update={"name": wanted.spec.queries[0].name, "checkpoint": wanted.spec.queries[0].checkpoint}
     )
     spec = record.spec.model_copy(update={"queries": (query,), "checkpoints": wanted.spec.checkpoints})
-    return record.model_copy(update={"spec": spec})
+    return record.model_copy(update={"spec": spec, "metadata": wanted.metadata})

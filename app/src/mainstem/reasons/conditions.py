@@ -194,7 +194,7 @@ NO_PROGRESS: Final = Reason(
     "The batch of a running query takes ten minutes longer than the one before, or the first batch after "
     "a start takes ten minutes. The batch is very long, or it hangs.",
     "Look at the stage and its tasks in Spark's UI; check whether a store or broker is slow. If nothing "
-    "moves, run `kubectl delete pod P-driver`.",
+    "moves, run `kubectl delete pod P-driver`. With `restart.onStall: restart` the driver restarts such a query by itself.",
 )
 SUSPENDING: Final = Reason(
     "Suspending",

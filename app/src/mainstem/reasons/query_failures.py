@@ -108,6 +108,14 @@ OUT_OF_MEMORY: Final = query_failure(
     "`state.partitions`.",
     Restarted.YES,
 )
+QUERY_STALLED: Final = query_failure(
+    "QueryStalled",
+    "A batch took longer than `restart.stallAfter` beyond the batch before it, and `restart.onStall` is `restart`. The "
+    "batch was interrupted.",
+    "If it happens again: look at the stage and its tasks in Spark's UI, at the code of the query, and at its store. If "
+    "batches of this length are normal, raise `restart.stallAfter`.",
+    Restarted.YES,
+)
 CHECKPOINT_IN_USE: Final = query_failure(
     "CheckpointInUse",
     "Another driver uses this checkpoint: that of another pipeline, namespace or cluster, or a second run on this "

@@ -87,6 +87,12 @@ class Restart(Model):
     """The longest wait."""
     reset_after: Duration = "10 minutes"
     """After a query or a driver has run for this time, its number of restarts in a row is 0 again."""
+    on_stall: Literal["report", "restart"] = "report"
+    """What happens if a batch makes no progress: `report` only sets the condition `DataStalled`; `restart` also interrupts
+    the batch and restarts the query, which counts for `maxRetries`."""
+    stall_after: Duration = "10 minutes"
+    """For `onStall: restart`: a batch makes no progress if it takes this time longer than the batch before it. Time in
+    which the query waits for data or for a server does not count."""
     max_driver_retries: Annotated[int, Field(ge=0, le=1000)] | None = None
     """Maximum number of restarts of a failed driver in a row; after that the pipeline is `Failed`. By default there
     is no limit. On a cluster only. Failures of the infrastructure do not count: evictions, lost nodes, servers that

@@ -34,7 +34,7 @@ class Restarts:
         """The number of restarts in a row, after failures and after outages."""
         return self.count + self.outages
 
-    def next(self, now: float, *, outage: bool = False) -> float | None:
+    def next(self, now: float, *, outage: bool = False, stalled: float = 0.0) -> float | None:
         """Seconds to wait before the next start; None once the budget is spent.
 
         Only the time between `started` and the failure restores the budget: a failed start counts as no time.
@@ -42,8 +42,9 @@ class Restarts:
         Args:
             now: monotonic seconds.
             outage: whether a server did not answer; an outage uses no budget.
+            stalled: the last seconds of the run in which it made no progress; they restore no budget.
         """
-        if self._since is not None and now - self._since >= seconds(self.settings.reset_after):
+        if self._since is not None and now - stalled - self._since >= seconds(self.settings.reset_after):
             self.count = self.outages = 0
         self._since = None
         if self.settings.policy == "Never":

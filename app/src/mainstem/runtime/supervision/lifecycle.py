@@ -25,6 +25,7 @@ from mainstem.runtime.supervision.draining import stopped
 from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.refreshing import Refresher, Refreshing
 from mainstem.runtime.supervision.renewals import Renewals
+from mainstem.runtime.supervision.stalls import Stall, Stalls
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
@@ -41,6 +42,7 @@ class QueryLifecycle:
         refresher: reads side inputs again.
         renewals: compares the ids of topics.
         current: explains a failure by an outage.
+        stalls: finds queries that make no progress.
     """
 
     queries: Sequence[SupervisedQuery]
@@ -51,6 +53,7 @@ class QueryLifecycle:
     refresher: Refresher
     renewals: Renewals
     current: Current
+    stalls: Stalls
     _log: Any = field(default_factory=lambda: logs.get("mainstem"))
 
     def begin(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
@@ -76,13 +79,36 @@ class QueryLifecycle:
             self._start(supervised, execution, refreshed=refreshed is not None)
 
     def check(self, supervised: SupervisedQuery, now: float) -> None:
-        """Check whether a running query waits for data, and whether its topics are still the same."""
+        """Check whether a running query waits for data, makes progress, and still reads the same topics."""
         supervised.look()
         if refusal := self.renewals.tick(supervised):
             if supervised.execution is not None:
                 stopped(supervised.query.name, supervised.execution, now, lambda: True)
             supervised.execution = None
             self.fail(supervised, refusal, now)
+        elif stall := self._stall(supervised, now):
+            self._interrupt(supervised, stall, now)
+
+    def _stall(self, supervised: SupervisedQuery, now: float) -> Stall | None:
+        if supervised.execution is None:
+            return None
+        return self.stalls.tick(supervised, now, outage=self.current.outage(supervised) is not None)
+
+    def _interrupt(self, supervised: SupervisedQuery, stall: Stall, now: float) -> None:
+        """Interrupt a batch that makes no progress. A batch that ignores this stays: two runs must not share a checkpoint."""
+        execution = supervised.execution
+        if execution is None:
+            return
+        stopped(supervised.query.name, execution, now, lambda: True)
+        if execution.active:
+            self._log.error(
+                "a batch without progress cannot be interrupted; only a new driver can end it",
+                query=supervised.query.name,
+                remedy="set another spec.restartNonce, or end this run and start it again",
+            )
+            return
+        supervised.execution = None
+        self.fail(supervised, stall.failure, now, stalled=stall.seconds)
 
     def end(self, supervised: SupervisedQuery, now: float) -> None:
         """Take the end of an execution: start its replacement, complete the query, or record its failure."""
@@ -101,12 +127,18 @@ class QueryLifecycle:
             return
         self.fail(supervised, failure, now)
 
-    def fail(self, supervised: SupervisedQuery, failure: Failure, now: float) -> None:
+    def fail(
+        self, supervised: SupervisedQuery, failure: Failure, now: float, *, stalled: float = 0.0
+    ) -> None:
         """Record a failure: the query waits for a deleted topic, starts again after a pause, or stays failed."""
         if not self.stop.requested and self.waiting.again(supervised, self.queries, failure):
             return
         failure = self.current.explained(supervised, failure)
-        wait = None if failure.permanent else supervised.restarts.next(now, outage=failure.outage)
+        wait = (
+            None
+            if failure.permanent
+            else supervised.restarts.next(now, outage=failure.outage, stalled=stalled)
+        )
         supervised.fail(failure.reason, failure.message, None if wait is None else now + wait)
         log_failure(self._log, supervised, failure, wait)
 

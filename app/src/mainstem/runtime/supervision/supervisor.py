@@ -35,6 +35,7 @@ from mainstem.runtime.supervision.listeners import Listeners
 from mainstem.runtime.supervision.outages import Outages
 from mainstem.runtime.supervision.refreshing import Refresher
 from mainstem.runtime.supervision.renewals import Renewals
+from mainstem.runtime.supervision.stalls import Stalls
 from mainstem.runtime.supervision.topics import Topics
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
@@ -103,6 +104,7 @@ class Supervisor:
             self._refresher,
             self._renewals,
             self._current,
+            Stalls(graph.spec.restart),
         )
         for new in self._queries:
             self._events.listener.attach(new.session)
