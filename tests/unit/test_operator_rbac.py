@@ -5,7 +5,15 @@ from pathlib import Path
 
 import mainstem_operator
 from mainstem.names import PLURAL
-from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Permission, driver, to_leases
+from mainstem_operator.manifests.rbac import (
+    IN_CLUSTER,
+    IN_NAMESPACES,
+    Permission,
+    driver,
+    to_leases,
+    to_webhook_configuration,
+    to_webhook_secret,
+)
 
 
 SOURCES = "".join(
@@ -20,7 +28,8 @@ USED: dict[tuple[str, str], set[str]] = {
     ("", "pods"): {"list", "watch", "get", "create", "delete"},
     ("", "configmaps"): {"get", "create", "list", "delete"},
     ("", "serviceaccounts"): APPLIED,
-    ("", "secrets"): {"create"},
+    ("", "secrets"): {"create", "get", "update"},  # the last two for the certificate of the webhook
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): {"get", "patch"},
     ("", "events"): {"create", "list"},
     (RBAC, "roles"): APPLIED,
     (RBAC, "rolebindings"): APPLIED,
@@ -49,13 +58,19 @@ def test_the_operator_has_exactly_the_rights_that_it_uses() -> None:
     wanted = {key: set(verbs) for key, verbs in USED.items()}
     for key, verbs in HELD_FOR_OTHERS.items():
         wanted.setdefault(key, set()).update(verbs)
-    assert table(IN_CLUSTER + IN_NAMESPACES + to_leases("mainstem-operator")) == wanted
+    webhook = to_webhook_secret("w") + to_webhook_configuration("w")
+    assert table(IN_CLUSTER + IN_NAMESPACES + to_leases("mainstem-operator") + webhook) == wanted
 
 
 def test_the_operator_updates_only_its_own_lease() -> None:
     rights = to_leases("mainstem-operator")
     assert [right.names for right in rights if "update" in right.verbs] == [("mainstem-operator",)]
     assert {verb for right in rights if not right.names for verb in right.verbs} == {"create", "list"}
+
+
+def test_the_webhook_needs_one_secret_and_one_configuration() -> None:
+    assert {right.names for right in to_webhook_secret("w") + to_webhook_configuration("w")} == {("w",)}
+    assert table(to_webhook_secret("w", certificates="cert-manager")) == {("", "secrets"): {"get"}}
 
 
 def test_the_operator_reads_one_namespace_for_the_identity_of_the_cluster() -> None:

@@ -40,7 +40,7 @@ limit of their own, so that they take no turns from the others.
 class Operator:
     """The handlers and the state that they share; `register` passes the handlers to Kopf."""
 
-    def __init__(self, settings: Settings, fence: Fence) -> None:
+    def __init__(self, settings: Settings, fence: Fence, validators: Validators | None = None) -> None:
         self._settings = settings
         self._fence = fence
         self._login: tuple[kopf.ConnectionInfo, kopf.AiohttpSession] | None = None
@@ -49,7 +49,7 @@ class Operator:
         self._cluster: KubernetesApi | None = None
         self._reconciler: Reconciler | None = None
         self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE, _SLOW_SECONDS)
-        self._validators = Validators()
+        self._validators = validators or Validators()
         self._admission = AdmissionQueue()
         self._log = structlog.get_logger(component="operator")
 

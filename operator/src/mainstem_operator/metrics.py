@@ -23,3 +23,10 @@ PIPELINES: Final = Gauge(f"{_PREFIX}pipelines", "Pipelines by phase.", ["phase"]
 VALIDATORS_LOST: Final = Counter(
     f"{_PREFIX}validators_lost", "Validation processes that ended while they validated a document."
 )
+WEBHOOK_REVIEWS: Final = Counter(
+    f"{_PREFIX}webhook_reviews", "Documents that the webhook reviewed, by result.", ["result"]
+)
+WEBHOOK_CERTIFICATE_END: Final = Gauge(
+    f"{_PREFIX}webhook_certificate_end_timestamp_seconds",
+    "When the webhook's certificate ends, in Unix time.",
+)

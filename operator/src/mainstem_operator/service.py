@@ -1,6 +1,7 @@
 """The operator's process: it serves its health endpoint, waits for its Lease, and runs Kopf while it holds the Lease."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -19,12 +20,14 @@ from mainstem_operator.handlers import Operator
 from mainstem_operator.leadership.election import Election
 from mainstem_operator.leadership.lease import Candidate
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.worker_pool import Validators
 
 
 async def serve(settings: Settings) -> None:
     """Run until a signal; end the process at once if another operator has taken the Lease."""
     fence = Fence()
-    operator, cluster = Operator(settings, fence), await KubernetesApi.connect(None)
+    validators = Validators()
+    operator, cluster = Operator(settings, fence, validators), await KubernetesApi.connect(None)
     election = Election(cluster, candidate(settings), settings.lease_namespace, fence)
     health = await _health_endpoint(operator, election, settings.health_port)
     stop = asyncio.Event()
@@ -32,12 +35,14 @@ async def serve(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     elected = asyncio.create_task(election.run(), name="election")
     try:
-        await _first(election.is_holder, stop)
-        if not stop.is_set():
-            watching = asyncio.create_task(_end_when_superseded(election), name="lease-watch")
-            await _watch_pipelines(operator, settings)
-            watching.cancel()
+        async with _webhook(settings, fence, validators):
+            await _first(election.is_holder, stop)
+            if not stop.is_set():
+                watching = asyncio.create_task(_end_when_superseded(election), name="lease-watch")
+                await _watch_pipelines(operator, settings)
+                watching.cancel()
     finally:
+        validators.close()
         elected.cancel()
         await asyncio.wait([elected])
         await election.release()
@@ -49,6 +54,18 @@ def candidate(settings: Settings) -> Candidate:
     """The candidate of this process. Its identity is the pod's name, so a restarted container continues with the pod's Lease."""
     identity = settings.pod_name or f"{socket.gethostname()}-{token_hex(4)}"
     return Candidate(identity, settings.release, tuple(sorted(settings.namespaces)))
+
+
+def _webhook(
+    settings: Settings, fence: Fence, validators: Validators
+) -> contextlib.AbstractAsyncContextManager[None]:
+    """The admission webhook, if the settings have one."""
+    if not settings.webhook:
+        return contextlib.nullcontext()
+    # Only a process that serves the webhook needs the memory of a library for certificates.
+    from mainstem_operator.admission import webhook
+
+    return webhook.running(settings, fence, validators)
 
 
 async def _watch_pipelines(operator: Operator, settings: Settings) -> None:

@@ -21,6 +21,7 @@ from pydantic import (
 
 PullPolicy = Literal["Always", "IfNotPresent", "Never"]
 LogFormat = Literal["json", "console"]
+CertificateSource = Literal["operator", "cert-manager"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 _PREFIX: Final = "MAINSTEM_"
@@ -81,6 +82,9 @@ class Settings(BaseModel):
         pod_name: the operator's pod, by which its Lease names it; empty outside a pod.
         cluster_uid: the uid of the namespace `kube-system`, which identifies the cluster; empty to read it there.
         release: the installation that the operator belongs to, `namespace/name`; empty if there is none.
+        webhook: `namespace/name` of the admission webhook's Service, Secret and webhook configuration; empty for no webhook.
+        webhook_port: HTTPS, `/validate`.
+        webhook_certificates: who writes the Secret, and the authorities into the webhook configuration.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -110,6 +114,12 @@ class Settings(BaseModel):
     pod_name: str = Field("", description="the name of a pod")
     cluster_uid: str = Field("", description="the uid of a namespace")
     release: str = Field("", description="`namespace/name` of a release")
+
+    webhook: Annotated[str, StringConstraints(pattern=f"^({_LABEL}/{_LABEL})?$")] = Field(
+        "", description="`namespace/name` of a Service"
+    )
+    webhook_port: _Port = Field(9443, description="a whole number from 1 to 65535")
+    webhook_certificates: CertificateSource = Field("operator", description=_choice(CertificateSource))
 
     @field_validator("metrics_port")
     @classmethod

@@ -48,6 +48,14 @@ LEASE_LOST: Final = Reason(
     " and stands by.",
     "Do nothing. If it happens often, check the CPU limits of the operator and its node's network.",
 )
+WEBHOOK_CERTIFICATE_UNAVAILABLE: Final = Reason(
+    "WebhookCertificateUnavailable",
+    "The operator cannot read or renew the certificate of the admission webhook; the message names the object. "
+    "Until the certificate ends, the webhook answers with the one that it has. Without one, the API server stores documents "
+    "unchecked, and the operator checks them afterwards. With `webhook.failurePolicy: Fail` it rejects them.",
+    "If the object does not exist or the operator has no rights to it, run `helm upgrade`. With cert-manager, look at "
+    "`kubectl describe certificate` in the operator's namespace. `webhook.enabled: false` removes the webhook.",
+)
 OPERATOR_NOT_RUNNING: Final = Reason(
     "OperatorNotRunning",
     "`helm test` found no pod of the operator.",

@@ -44,6 +44,7 @@ _PLURALS: Final = {
     "Lease": "leases",
     KIND: PLURAL,
     "CustomResourceDefinition": "customresourcedefinitions",
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
 }
 
 
@@ -83,10 +84,12 @@ NAMESPACE: Final = Kind("v1", "Namespace")
 POD: Final = Kind("v1", "Pod")
 EVENT: Final = Kind("v1", "Event")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap")
+SECRET: Final = Kind("v1", "Secret")
 BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget")
 LEASE: Final = Kind("coordination.k8s.io/v1", "Lease")
 PIPELINE: Final = Kind(API_VERSION, KIND)
 DEFINITION: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+WEBHOOKS: Final = Kind("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
 
 
 class KubernetesApi:

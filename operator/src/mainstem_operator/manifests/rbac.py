@@ -92,7 +92,7 @@ IN_NAMESPACES: Final = (
         "",
         ("secrets",),
         ("create",),
-        "The secret with which driver and executors authenticate: created once. The operator reads no Secret.",
+        "The secret with which driver and executors authenticate: created once. The operator does not read it.",
     ),
     Permission(
         "",
@@ -133,6 +133,25 @@ IN_CLUSTER: Final = (
 )
 """Permissions in the cluster: the objects have no namespace."""
 
+
+def to_webhook_secret(name: str, *, certificates: str = "operator") -> tuple[Permission, ...]:
+    """Permissions in the operator's namespace, if it serves the webhook with this name; without those to write its certificate
+    if something else writes it.
+    """
+    verbs: tuple[str, ...] = ("get", "update")
+    why = "Read and renew the certificate of the admission webhook."
+    if certificates != "operator":
+        verbs, why = ("get",), "Read the certificate of the admission webhook."
+    return (Permission("", ("secrets",), verbs, why, (name,)),)
+
+
+def to_webhook_configuration(name: str) -> tuple[Permission, ...]:
+    """Permissions in the cluster, if the operator renews the certificate of the webhook with this name."""
+    why = "Name the authorities that sign the certificate of the admission webhook."
+    group, plural = "admissionregistration.k8s.io", "validatingwebhookconfigurations"
+    return (Permission(group, (plural,), ("get", "patch"), why, (name,)),)
+
+
 _LEASES: Final = ("leases",)
 
 
@@ -170,6 +189,11 @@ def files() -> dict[str, str]:
         str(CHART / "rights-in-namespaces.yaml"): _text(IN_NAMESPACES),
         str(CHART / "rights-in-cluster.yaml"): _text(IN_CLUSTER),
         str(CHART / "rights-to-leases.yaml"): _text(to_leases("LEASE_NAME")),
+        str(CHART / "rights-to-webhook-secret.yaml"): _text(to_webhook_secret("WEBHOOK_NAME")),
+        str(CHART / "rights-to-read-webhook-secret.yaml"): _text(
+            to_webhook_secret("WEBHOOK_NAME", certificates="cert-manager")
+        ),
+        str(CHART / "rights-to-webhook-configuration.yaml"): _text(to_webhook_configuration("WEBHOOK_NAME")),
     }
 
 

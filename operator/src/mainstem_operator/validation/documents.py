@@ -69,12 +69,9 @@ def validate(body: Mapping[str, Any]) -> ValidationResult:
     """Validate the document of a resource, as the API server has it."""
     spec = {key: value for key, value in body["spec"].items() if key not in _NOT_RUN}
     try:
-        document = read_object({**_head(body), "spec": body["spec"]})
+        document = read_body(body)
     except SpecInvalid as refused:
         return refusal(refused)
-    problems = policies.check(document.pipeline)
-    if problems:
-        return refusal(SpecInvalid(problems))
     written = {**_head(body), "spec": spec}
     text = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     beyond = document.pipeline.spec.model_dump(
@@ -83,6 +80,19 @@ def validate(body: Mapping[str, Any]) -> ValidationResult:
     canonical = json.dumps(beyond, sort_keys=True, ensure_ascii=False)
     name = hashlib.sha256(canonical.encode()).hexdigest()[:8]
     return ValidationResult(revision_of(document, name, text))
+
+
+def read_body(body: Mapping[str, Any]) -> Document:
+    """The document of a resource, checked by every rule that needs no Spark.
+
+    Raises:
+        SpecInvalid: the document is invalid; holds all problems.
+    """
+    document = read_object({**_head(body), "spec": body["spec"]})
+    problems = policies.check(document.pipeline)
+    if problems:
+        raise SpecInvalid(problems)
+    return document
 
 
 def recall(text: str, name: str) -> Revision:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from mainstem.errors import SpecInvalid
 from mainstem.limits import limit_cpu, limit_memory, too_complex
 
-from mainstem_operator.validation import documents
+from mainstem_operator.validation import documents, reviews
 
 
 HEADER: Final = struct.Struct("!II")
@@ -97,9 +97,13 @@ def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
 
 
 def _answer(request: dict[str, Any]) -> Any:
-    """A validation result; a revision; the refused queries of a change; None for a document that is no longer valid."""
+    """A validation result; a revision; the refused queries of a change; problems or warnings for a review; None for a document that is no longer valid."""
     if "body" in request:
         return documents.validate(request["body"])
+    if "old" in request:
+        return reviews.change_warnings(request["old"], request["new"])
+    if "new" in request:
+        return reviews.problems(request["new"])
     try:
         if "running" in request:
             return documents.refused_changes(request["running"], request["wanted"])

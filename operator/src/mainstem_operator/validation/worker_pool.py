@@ -74,15 +74,7 @@ class Validators:
         Raises:
             ValidatorLost: the document was not validated; try again.
         """
-        about = body["metadata"]
-        head = {"name": about["name"]}
-        document = {
-            "apiVersion": body["apiVersion"],
-            "kind": body["kind"],
-            "metadata": head,
-            "spec": body["spec"],
-        }
-        answer = await self._ask(str(about["namespace"]), {"body": document})
+        answer = await self._ask(str(body["metadata"]["namespace"]), {"body": _document(body)})
         return answer if isinstance(answer, ValidationResult) else refused()
 
     async def recall(self, namespace: str, text: str, name: str) -> Revision | None:
@@ -106,6 +98,26 @@ class Validators:
         """
         answer = await self._ask(namespace, {"running": running.text, "wanted": wanted.text})
         return answer if isinstance(answer, tuple) else ()
+
+    async def problems(self, namespace: str, new: Mapping[str, Any]) -> tuple[str, ...]:
+        """The problems of a resource's document, for a user; empty if it is valid.
+
+        Raises:
+            ValidatorLost: the document was not validated; try again.
+        """
+        answer = await self._ask(namespace, {"new": _document(new)})
+        return answer if isinstance(answer, tuple) else (refused().message,)
+
+    async def change_warnings(
+        self, namespace: str, old: Mapping[str, Any], new: Mapping[str, Any]
+    ) -> tuple[str, ...] | None:
+        """What the change from one resource to the other does, a line for each query; None if the comparison reaches a limit.
+
+        Raises:
+            ValidatorLost: the documents were not compared; try again.
+        """
+        answer = await self._ask(namespace, {"old": _document(old), "new": _document(new)})
+        return answer if isinstance(answer, tuple) else None
 
     def close(self) -> None:
         """End the processes."""
@@ -169,6 +181,12 @@ class Validators:
         for our, their in pairs:
             their.close()
             self._lanes.append(_Lane(*await asyncio.open_connection(sock=our)))
+
+
+def _document(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a resource that its document consists of; before its creation it may have no name."""
+    head = {"name": body["metadata"].get("name", "unnamed")}
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": head, "spec": body["spec"]}
 
 
 async def _exchange(lane: _Lane, message: bytes) -> Any:

@@ -1,0 +1,192 @@
+"""The admission webhook of the real operator: the API server calls it over TLS on the loopback address."""
+
+import base64
+import json
+import re
+import ssl
+import sys
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from apiserver.operatorbed import SPEC, Bed, Operator, Ours, until, windowed
+from chart.rendering import objects
+from harness.process import free_port
+from kubernetes.client import AdmissionregistrationV1Api, ApiException
+from mainstem_operator.admission.certificates import LIFETIME, Certificates, issue, needs_renewal
+from mainstem_operator.admission.webhook import server_names
+from mainstem_operator.manifests.rbac import (
+    IN_CLUSTER,
+    IN_NAMESPACES,
+    to_webhook_configuration,
+    to_webhook_secret,
+)
+
+
+NAME = "mainstem-webhook"
+NAMESPACE = "default"
+HOSTS = server_names(NAMESPACE, NAME)
+INVALID = SPEC | {"checkpoints": {"location": "/tmp/checkpoints"}}
+
+
+class Webhook:
+    """The operator's process with the webhook, and the objects that the chart creates for it."""
+
+    def __init__(self, bed: Bed, port: int, operator: Operator, user: Path) -> None:
+        self.bed, self.port, self.operator = bed, port, operator
+        self._user = user
+        self._hooks = AdmissionregistrationV1Api(bed.client)
+
+    def install(self) -> None:
+        [hook] = [
+            each for each in objects({"webhook": {"enabled": True}}) if each["kind"].startswith("Validating")
+        ]
+        client = {"url": f"https://127.0.0.1:{self.port}/validate"}
+        self._hooks.create_validating_webhook_configuration(
+            hook | {"webhooks": [each | {"clientConfig": client} for each in hook["webhooks"]]}
+        )
+        self.bed.core.create_namespaced_secret(NAMESPACE, {"metadata": {"name": NAME}})
+
+    def another(self) -> "Webhook":
+        """Another operator with the same rights; it is not started yet."""
+        return started(self.bed, self._user, MAINSTEM_POD_NAME="standby")
+
+    def remove(self) -> None:
+        self._hooks.delete_validating_webhook_configuration(NAME)
+        self.bed.core.delete_namespaced_secret(NAME, NAMESPACE)
+
+    def certificates(self) -> Certificates | None:
+        """Those of the Secret."""
+        secret = self.bed.core.read_namespaced_secret(NAME, NAMESPACE)
+        return Certificates.of_secret({"data": secret.data})
+
+    def bundle(self) -> bytes:
+        """The authorities that the API server trusts."""
+        [hook] = self._hooks.read_validating_webhook_configuration(NAME).webhooks
+        return base64.b64decode(hook.client_config.ca_bundle or "")
+
+    def serves(self, certificates: Certificates) -> bool:
+        try:
+            return ssl.get_server_certificate(("127.0.0.1", self.port)).encode() == certificates.certificate
+        except OSError:
+            return False
+
+    def up(self) -> None:
+        """The operator holds its Lease, and the API server reaches the webhook."""
+        self.operator.up()
+        until(
+            lambda: (mine := self.certificates()) and self.serves(mine) and self.bundle() == mine.authorities
+        )
+        until(lambda: self.rejects(INVALID))
+
+    def rejects(self, spec: dict[str, Any]) -> str:
+        """The API server's message about a new pipeline; empty if it takes it. Nothing is stored."""
+        at = ("mainstem.dev", "v1alpha1", NAMESPACE, "streamingpipelines")
+        try:
+            self.bed.objects.create_namespaced_custom_object(*at, document(spec), dry_run="All")
+        except ApiException as error:
+            return str(error.body)
+        return ""
+
+
+def document(spec: dict[str, Any]) -> dict[str, Any]:
+    about = {"name": "x"}
+    return {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": about,
+        "spec": spec,
+    }
+
+
+def started(bed: Bed, user: Path, **settings: str) -> Webhook:
+    """The operator with a port of its own for the webhook; it is not started yet."""
+    port = free_port()
+    settings |= {"MAINSTEM_WEBHOOK": f"{NAMESPACE}/{NAME}", "MAINSTEM_WEBHOOK_PORT": str(port)}
+    command = (sys.executable, Path(__file__).with_name("quick_webhook.py"))
+    return Webhook(bed, port, Operator(bed.plane, user, argv=command, **settings), user)
+
+
+@pytest.fixture(scope="module")
+def process(bed: Bed) -> Iterator[Webhook]:
+    bed.operator.kill()
+    rights = {"kube-system": bed.lease_rights(), NAMESPACE: to_webhook_secret(NAME)}
+    user = bed.user("webhook", IN_CLUSTER + IN_NAMESPACES + to_webhook_configuration(NAME), rights)
+    webhook = started(bed, user)
+    with webhook.operator:
+        webhook.install()
+        yield webhook
+        webhook.remove()
+
+
+@pytest.fixture
+def webhook(bed: Bed, process: Webhook) -> Webhook:
+    bed.operator.kill()
+    process.up()
+    return process
+
+
+def test_an_invalid_document_is_rejected_with_its_path_and_reason(webhook: Webhook) -> None:
+    message = webhook.rejects(INVALID)
+    assert "spec.checkpoints.location: /tmp/checkpoints would be lost with the pod" in message
+    assert "[CheckpointNotDurable]" in message
+    assert not webhook.rejects(SPEC)
+
+
+def test_a_dry_run_shows_what_a_change_does_to_the_checkpoint(webhook: Webhook, bed: Bed) -> None:
+    ours = Ours(bed, bed.namespace())
+    ours.create(windowed("1 minute"))
+    body = {"spec": windowed("5 minutes")}
+    path = f"/apis/mainstem.dev/v1alpha1/namespaces/{ours.namespace}/streamingpipelines/{ours.name}"
+    answer = bed.client.call_api(
+        "PATCH",
+        f"{bed.client.configuration.host}{path}?dryRun=All",
+        {"Accept": "application/json", "Content-Type": "application/merge-patch+json"},
+        body=body,
+    )
+    answer.read()
+    assert answer.status == 200
+    warnings = re.findall(r'299 - "([^"]*)"', answer.headers["Warning"])
+    assert any(warning.startswith("query show: cannot continue from its checkpoint") for warning in warnings)
+    ours.delete()
+
+
+def test_a_certificate_near_its_end_is_renewed_without_a_restart(webhook: Webhook, bed: Bed) -> None:
+    pid = webhook.operator.pid
+    old = issue(HOSTS, datetime.now(UTC) - LIFETIME + timedelta(days=5))
+    bed.core.patch_namespaced_secret(NAME, NAMESPACE, {"data": old.data})
+    new = until(lambda: (mine := webhook.certificates()) not in (None, old) and mine)
+    assert not needs_renewal(new, HOSTS, datetime.now(UTC))
+    assert new.authorities.endswith(old.authorities)
+    assert webhook.bundle() == new.authorities
+    until(lambda: webhook.serves(new))
+    assert "CheckpointNotDurable" in webhook.rejects(INVALID)
+    assert webhook.operator.pid == pid
+
+
+def test_a_replica_on_standby_answers_with_the_same_certificate(webhook: Webhook) -> None:
+    standby = webhook.another()
+    with standby.operator as operator:
+        operator.start(operator.healthy)
+        mine = until(webhook.certificates)
+        until(lambda: standby.serves(mine))
+        assert not operator.is_holder()
+        request = {"uid": "u", "namespace": "a", "object": document(INVALID)}
+        answer = urllib.request.urlopen(
+            urllib.request.Request(
+                f"https://127.0.0.1:{standby.port}/validate",
+                json.dumps({"request": request}).encode(),
+                method="POST",
+            ),
+            context=ssl.create_default_context(cadata=mine.authorities.decode()),
+            timeout=30,
+        )
+        assert json.load(answer)["response"]["allowed"] is False
+
+
+def test_without_the_webhook_documents_pass(webhook: Webhook) -> None:
+    webhook.operator.kill()
+    assert not webhook.rejects(INVALID)

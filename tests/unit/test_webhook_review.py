@@ -1,0 +1,222 @@
+"""The answers of the admission webhook, from a review to the response."""
+
+import asyncio
+import copy
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from mainstem_operator.admission.review import Review, ReviewUnreadable, allowed, decision, read
+from mainstem_operator.admission.server import AdmissionServer, ServerTls
+from mainstem_operator.validation import reviews
+from mainstem_operator.validation.worker_pool import COMMAND, Validators
+
+
+SPEC: dict[str, Any] = {
+    "sources": [{"name": "ticks", "rate": {}}],
+    "views": [{"name": "windows", "sql": ""}],
+    "queries": [
+        {"name": "show", "from": "windows", "outputMode": "complete", "to": [{"name": "out", "console": {}}]}
+    ],
+    "checkpoints": {"location": "s3a://checkpoints/ticks"},
+}
+
+
+def resource(length: str = "1 minute", **more: Any) -> dict[str, Any]:
+    spec = copy.deepcopy(SPEC)
+    spec["views"][0]["sql"] = (
+        f"SELECT window(timestamp, '{length}') AS w,\n  count(*) AS n\nFROM ticks GROUP BY window(timestamp, '{length}')"
+    )
+    about = {"name": "ticks", "namespace": "a"}
+    return {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": about,
+        "spec": spec | more,
+    }
+
+
+def asked(new: dict[str, Any], old: dict[str, Any] | None = None) -> Review:
+    request = {"uid": "u", "namespace": "a", "object": new, "oldObject": old, "dryRun": True}
+    return read({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+
+
+def answered(new: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    review = asked(new, old)
+    problems = reviews.problems(new)
+    warnings = reviews.change_warnings(old, new) if old and not problems else ()
+    response: dict[str, Any] = decision(review, problems, warnings)["response"]
+    assert response["uid"] == "u"
+    return response
+
+
+def with_sql(sql: str) -> dict[str, Any]:
+    bad = resource()
+    bad["spec"]["views"][0]["sql"] = sql
+    return bad
+
+
+def test_a_valid_document_is_allowed_without_warnings() -> None:
+    assert answered(resource()) == {"uid": "u", "allowed": True}
+
+
+def test_an_invalid_document_is_denied_with_path_line_and_reason() -> None:
+    response = answered(with_sql("SELECT *\nFROM\n  nowhere"))
+    assert not response["allowed"]
+    assert response["status"]["code"] == 422
+    message = response["status"]["message"]
+    assert message.startswith("spec.views[0].sql, line 3, column ")
+    assert "'nowhere'" in message
+    assert message.rstrip().endswith("]")
+
+
+def test_every_problem_of_a_document_is_in_the_message() -> None:
+    bad = resource(checkpoints={"location": "/tmp/x"})
+    bad["spec"]["queries"][0]["from"] = "nowhere"
+    assert "spec.queries[0].from: " in answered(bad)["status"]["message"]
+    assert (
+        "spec.checkpoints.location: "
+        in answered(resource(checkpoints={"location": "/tmp/x"}))["status"]["message"]
+    )
+
+
+def test_a_change_that_misreads_the_checkpoint_is_allowed_with_a_warning() -> None:
+    response = answered(resource("5 minutes"), resource())
+    assert response["allowed"]
+    [warning] = response["warnings"]
+    assert warning.startswith(
+        "query show: cannot continue from its checkpoint; the operator refuses the document while the driver runs. "
+    )
+    assert "spec." in warning
+
+
+@pytest.mark.parametrize(
+    ("policy", "consequence"),
+    [
+        ("newGeneration", "starts with an empty checkpoint"),
+        ("keep", "continues from its checkpoint and may misread"),
+    ],
+)
+def test_the_warning_follows_the_policy_of_the_query(policy: str, consequence: str) -> None:
+    new = resource("5 minutes")
+    new["spec"]["queries"][0]["checkpoint"] = {"onChange": policy}
+    assert any(
+        warning.startswith(f"query show: {consequence}") for warning in answered(new, resource())["warnings"]
+    )
+
+
+def test_warnings_name_the_driver_and_each_query_that_a_change_concerns() -> None:
+    new = resource(driver={"cores": 4})
+    new["spec"]["queries"].append(new["spec"]["queries"][0] | {"name": "other"})
+    warnings = answered(new, resource())["warnings"]
+    assert any("every query restarts, also because of spec.driver" in warning for warning in warnings)
+    assert any(warning.startswith("query other: starts with an empty checkpoint") for warning in warnings)
+    [removed] = [warning for warning in answered(resource(), new)["warnings"] if "query other" in warning]
+    assert removed.startswith("query other: stops")
+
+
+def test_a_suspended_query_is_not_refused() -> None:
+    old, new = resource(), resource("5 minutes")
+    for each in (old, new):
+        each["spec"]["queries"].append(
+            each["spec"]["queries"][0] | {"name": "raw", "from": "ticks", "outputMode": "append"}
+        )
+    new["spec"]["queries"][0]["suspend"] = True
+    [warning] = [each for each in answered(new, old)["warnings"] if each.startswith("query show")]
+    assert "cannot continue from its checkpoint when it is resumed" in warning
+
+
+def test_a_change_of_the_sql_continues_and_restarts_the_driver() -> None:
+    old, new = with_sql("SELECT value FROM ticks"), with_sql("SELECT value + 1 AS value FROM ticks")
+    for each in (old, new):
+        each["spec"]["queries"][0]["outputMode"] = "append"
+    restart, query = answered(new, old)["warnings"]
+    assert restart == "a running driver drains and a new one starts, so every query restarts"
+    assert query.startswith("query show: continues from its checkpoint. spec.views[windows].sql: ")
+
+
+def test_a_change_that_restarts_nothing_has_no_warnings() -> None:
+    assert answered(resource(suspend=True), resource()) == {"uid": "u", "allowed": True}
+
+
+def test_long_and_many_warnings_are_shortened() -> None:
+    response = allowed("u", ["x" * 1000] * 100)["response"]
+    assert all(len(warning) <= 256 for warning in response["warnings"])
+    assert sum(map(len, response["warnings"])) <= 4096
+    assert "86 more" in response["warnings"][-1]
+
+
+def test_an_invalid_document_can_still_be_suspended() -> None:
+    bad = with_sql("SELECT * FROM nowhere")
+    stopped = copy.deepcopy(bad)
+    stopped["spec"]["suspend"] = True
+    response = answered(stopped, bad)
+    assert response["allowed"]
+    assert "nowhere" in response["warnings"][0]
+    assert not answered(stopped, resource())["allowed"]
+
+
+def test_a_change_of_metadata_needs_no_check() -> None:
+    bad = with_sql("SELECT * FROM nowhere")
+    labelled = copy.deepcopy(bad)
+    labelled["metadata"]["labels"] = {"a": "b"}
+    assert not asked(labelled, bad).needs_check
+    assert asked(bad, resource()).needs_check
+    deleted = copy.deepcopy(bad)
+    deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert not asked(deleted, resource()).needs_check
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], {}, {"request": {}}, {"request": {"uid": "u", "object": {"spec": []}}}]
+)
+def test_other_contents_are_unreadable(content: Any) -> None:
+    with pytest.raises(ReviewUnreadable):
+        read(content)
+
+
+def test_the_server_checks_documents_in_the_validation_process() -> None:
+    async def ask() -> list[dict[str, Any]]:
+        server, validators = started(COMMAND)
+        try:
+            new, old = resource("5 minutes"), resource()
+            bad = with_sql("SELECT * FROM nowhere")
+            return [(await server.answer(asked(*each), 60))["response"] for each in [(new, old), (bad,)]]
+        finally:
+            validators.close()
+
+    changed, invalid = asyncio.run(ask())
+    assert (changed["allowed"], invalid["allowed"]) == (True, False)
+    assert "cannot continue" in changed["warnings"][0]
+    assert "nowhere" in invalid["status"]["message"]
+
+
+def test_without_an_answer_in_time_the_document_is_allowed_with_a_warning() -> None:
+    async def ask() -> tuple[dict[str, Any], float, dict[str, Any]]:
+        server, validators = started((sys.executable, "-c", "import time; time.sleep(60)"))
+        try:
+            begin = time.monotonic()
+            first = await server.answer(asked(resource()), 0.3)
+            seconds = time.monotonic() - begin
+            waiting = [asyncio.create_task(server.answer(asked(resource()), 30)) for _ in range(31)]
+            await asyncio.sleep(0)
+            crowded = await server.answer(asked(resource()), 30)
+            for task in waiting:
+                task.cancel()
+            return first, seconds, crowded
+        finally:
+            validators.close()
+
+    first, seconds, crowded = asyncio.run(ask())
+    for answer in (first, crowded):
+        assert answer["response"]["allowed"]
+        assert answer["response"]["warnings"][0].startswith("the document was not checked: ")
+    assert seconds < 5
+    assert "too many" in crowded["response"]["warnings"][0]
+
+
+def started(command: Sequence[str]) -> tuple[AdmissionServer, Validators]:
+    validators = Validators(command)
+    return AdmissionServer(validators, ServerTls()), validators
