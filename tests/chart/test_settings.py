@@ -42,7 +42,8 @@ def test_every_value_reaches_the_operator() -> None:
             "imagePullSecrets": [{"name": "one"}, {"name": "two.example"}],
         },
         "watchNamespaces": ["a", "b"],
-        "ports": {"health": 8081, "metrics": 9091},
+        "ports": {"health": 8081, "metrics": 9091, "webhook": 9444},
+        "webhook": {"enabled": True, "certManager": {"enabled": True}},
         "logging": {"format": "console", "level": "debug"},
         "resyncSeconds": 60,
         "lease": {"namespace": "leases"},
@@ -60,6 +61,9 @@ def test_every_value_reaches_the_operator() -> None:
         lease_namespace="leases",
         pod_name=POD,
         release="mainstem/mainstem",
+        webhook="mainstem/mainstem-webhook",
+        webhook_port=9444,
+        webhook_certificates="cert-manager",
     )
 
 
@@ -88,6 +92,8 @@ def test_every_value_reaches_the_operator() -> None:
         ),
         ("METRICS_PORT", "65536", "is '65536'; set it to a whole number"),
         ("METRICS_PORT", "٣", "is '٣'; set it to a whole number"),
+        ("WEBHOOK", "mainstem", "is 'mainstem'; set it to `namespace/name` of a Service"),
+        ("WEBHOOK_CERTIFICATES", "me", "set it to one of operator, cert-manager"),
         ("LOG_FORMAT", "xml", "set it to one of json, console"),
         ("LOG_LEVEL", "INFO", "set it to one of debug, info, warning, error"),
         ("RESYNC_SECONDS", "-1", "is '-1'; set it to a whole number from 1 to 86400"),

@@ -55,6 +55,11 @@ mainstem-operator
 {{- end -}}
 {{- end -}}
 
+{{/* Name of the admission webhook's Service, Secret and webhook configuration. */}}
+{{- define "mainstem.webhook" -}}
+{{ include "mainstem.fullname" . }}-webhook
+{{- end -}}
+
 {{/* Security context of every container. With the pod's security context it meets the level `restricted`. */}}
 {{- define "mainstem.containerSecurity" -}}
 allowPrivilegeEscalation: false
