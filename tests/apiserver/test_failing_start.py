@@ -10,6 +10,9 @@ from apiserver.operatorbed import Bed, Operator, Ours, until
 from harness.admission import Webhooks
 
 
+pytestmark = pytest.mark.faults
+
+
 @pytest.fixture(scope="module")
 def webhooks(bed: Bed) -> Iterator[Webhooks]:
     installed = Webhooks(bed.plane)

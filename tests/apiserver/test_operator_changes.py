@@ -1,6 +1,10 @@
 """The operator on a real API server: a changed document with which a running query would misread its checkpoint."""
 
+import pytest
 from apiserver.operatorbed import Ours, until, windowed
+
+
+pytestmark = pytest.mark.faults
 
 
 def is_refused(ours: Ours, generation: int) -> bool:

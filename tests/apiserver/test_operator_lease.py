@@ -17,7 +17,7 @@ from mainstem_operator.leadership.lease import lease_name
 from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES
 
 
-pytestmark = pytest.mark.timeout(600)  # what takes long begins first
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]  # what takes long begins first
 Start = Callable[..., Operator]
 QUICK = (sys.executable, "-m", "apiserver.quick_lease")
 """An operator whose Lease lasts 6 seconds; where the test does not wait for its end, the real one runs."""

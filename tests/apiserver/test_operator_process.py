@@ -3,10 +3,14 @@
 import time
 from typing import Any
 
+import pytest
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
 from mainstem.names import SCHEMA
 from mainstem_operator.leadership.lease import lease_name
 from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, to_leases
+
+
+pytestmark = pytest.mark.faults
 
 
 def one_line(output: str) -> str:

@@ -8,6 +8,9 @@ from apiserver.operatorbed import BOUNDED, Operator, Ours, until
 from kubernetes.client import ApiException, PolicyV1Api
 
 
+pytestmark = pytest.mark.faults
+
+
 # -- a run is not done twice ----------------------------------------------------------------------------------------
 
 

@@ -20,6 +20,9 @@ from mainstem.names import CRD_REVISION, REVISION, SCHEMA
 from mainstem.schema import crd
 
 
+pytestmark = pytest.mark.faults
+
+
 OLD_IMAGE, NEW_IMAGE = "registry.example/mainstem:1", "registry.example/mainstem:2"
 TEMPLATE = {"metadata": {"labels": {"team": "blue"}}, "spec": {"nodeSelector": {"disk": "fast"}}}
 OLD = "example.com/old"

@@ -17,7 +17,7 @@ from harness.cluster.base import TestCluster
 from harness.images import Image, derive
 
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.full]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900), pytest.mark.full]
 ROOT = Path(__file__).parents[2]
 USERCODE = ROOT / "tests" / "usercode"
 FILES = {

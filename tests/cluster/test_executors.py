@@ -19,7 +19,7 @@ from harness.errors import HarnessError
 from harness.records import Record, new_producer, produce
 
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.story]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900), pytest.mark.story]
 PARTITIONS = 4
 WAVE = 4_000
 """Orders that come with each step of the story."""

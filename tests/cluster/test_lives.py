@@ -23,7 +23,7 @@ from harness.cluster.state import ClusterState
 from harness.errors import HarnessError
 
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 SMALL = yaml.safe_load("""
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline

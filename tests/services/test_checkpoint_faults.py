@@ -19,6 +19,9 @@ from harness.s3 import S3Server
 from harness.s3proxy import Fault, FaultKind, S3Proxy
 
 
+pytestmark = pytest.mark.faults
+
+
 FILES, ROWS = 4, 30
 LAST = FILES - 1
 LATER = 3

@@ -15,7 +15,7 @@ from mainstem.runtime.supervision import input_poller, topics
 from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 
 def spec(stage: Stage, kafka: Broker, sources: dict[str, dict[str, Any]], **more: Any) -> dict[str, Any]:

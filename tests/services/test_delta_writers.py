@@ -29,7 +29,7 @@ spec:
   checkpoints: {{location: "s3a://lake/checkpoints/{name}"}}
   spark: {{conf: {{spark.ui.enabled: "false"}}}}
 """
-pytestmark = [pytest.mark.S28, pytest.mark.S30]
+pytestmark = [pytest.mark.faults, pytest.mark.S28, pytest.mark.S30]
 
 
 @pytest.fixture

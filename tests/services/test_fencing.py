@@ -24,7 +24,7 @@ from mainstem.checkpoints.owner import LENGTH
 from services.test_checkpoint_faults import QUERIES, START, Bed
 
 
-pytestmark = pytest.mark.S29
+pytestmark = [pytest.mark.faults, pytest.mark.S29]
 BATCHES = 2
 """Files, and so batches, before a driver hangs, and again after it has woken up."""
 SOON = 3.0

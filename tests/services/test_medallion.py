@@ -14,6 +14,9 @@ from harness.records import Record
 from harness.s3 import S3Server
 
 
+pytestmark = pytest.mark.faults
+
+
 SAMPLE = Path(__file__).parents[2] / "k8s" / "samples" / "medallion.yaml"
 CARRIERS = ("AA", "DL", "UA")
 TOPIC = "medallion-departures"

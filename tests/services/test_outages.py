@@ -15,7 +15,7 @@ from mainstem.runtime.supervision import input_poller, outages, topics
 from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,9 @@ from harness.postgres import Postgres
 from harness.records import Record
 
 
+pytestmark = pytest.mark.faults
+
+
 DOCUMENT = Path(__file__).parents[1] / "documents" / "random_kills.yaml"
 QUERIES = ("current", "history", "files", "ledger")
 LIMIT = 400

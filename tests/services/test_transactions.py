@@ -12,7 +12,7 @@ from mainstem.runtime.supervision import topics
 from pyspark.sql import SparkSession
 
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.S01]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300), pytest.mark.S01]
 
 
 class Transactions:

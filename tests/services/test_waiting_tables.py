@@ -11,6 +11,9 @@ from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 
 
+pytestmark = pytest.mark.faults
+
+
 @pytest.mark.S09
 def test_a_query_waits_for_a_missing_table_of_a_database(
     spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -99,7 +99,7 @@ BAD = {
 }  # fmt: skip
 """For each kind a document that it refuses, and the reason."""
 
-_KILL = "tests/services/test_kill.py::test_ten_kills_lose_and_repeat_nothing"
+_KILL = "tests/services/test_kill.py::test_kills_lose_and_repeat_nothing"
 _FOLDER = "tests/spark/test_file_sinks.py::test_a_directory_is_exact_after_a_crash_within_a_batch"
 GUARANTEE_TESTS = {
     ("source", "kafka", Delivery.EXACTLY_ONCE): _KILL,
