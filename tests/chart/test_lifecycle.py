@@ -1,5 +1,6 @@
 """Install, upgrade, uninstall, install again: the definition and the pipelines stay, and the runbook's command works."""
 
+import base64
 import shutil
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,40 @@ def remove(cluster: Cluster) -> None:
     cluster.run("sh", "-eu", str(FREE))
     cluster.helm("uninstall", "mainstem")
     cluster.kubectl("delete", CRD)
+
+
+def test_an_upgrade_keeps_the_certificate_of_the_webhook(cluster: Cluster) -> None:
+    values = ("--set", "crd.install=false,webhook.enabled=true")
+    cluster.helm("install", "hooked", CHART, *values)
+    name, account = "hooked-mainstem-webhook", "mainstem/hooked-mainstem"
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": "mainstem"},
+        "data": {"tls.crt": "eA=="},
+    }
+    bundle = base64.b64encode(cluster.plane.authority.pair.certificate.read_bytes()).decode()
+    hook = {"name": "validate.streamingpipelines.mainstem.dev", "clientConfig": {"caBundle": bundle}}
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [hook],
+    }
+    soon(lambda: cluster.kubectl("replace", account=account, body=secret))
+    soon(
+        lambda: cluster.kubectl(
+            "apply", "--server-side", "--field-manager=x", account=account, body=configuration
+        )
+    )
+    with pytest.raises(Refused, match="forbidden"):
+        cluster.kubectl("get", "secrets", "--namespace=mainstem", account=account)
+
+    cluster.helm("upgrade", "hooked", CHART, *values, "--set", "webhook.timeoutSeconds=7")
+    [upgraded] = cluster.get("validatingwebhookconfiguration", name)["webhooks"]
+    assert upgraded["timeoutSeconds"] == 7
+    assert upgraded["clientConfig"]["caBundle"] == bundle
+    assert cluster.get("secret", name, "--namespace=mainstem")["data"] == secret["data"]
+    cluster.helm("uninstall", "hooked")
+    with pytest.raises(Refused, match="not found"):
+        cluster.get("validatingwebhookconfiguration", name)
