@@ -1,42 +1,23 @@
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
+"""The Java of servers and drivers: that of the app."""
+
 from pathlib import Path
 
-from mainstem.runtime.spark.java import SHORT_LIVED as OPTIONS
+from mainstem.errors import NotReady
+from mainstem.runtime.spark import java
 
 from harness.errors import HarnessError
 
 
-VERSIONS = ("17", "21")
-SHORT_LIVED = {"JDK_JAVA_OPTIONS": OPTIONS}
+SHORT_LIVED = {"JDK_JAVA_OPTIONS": java.SHORT_LIVED}
 """Environment of a driver whose JVM lives for seconds."""
 
 
 def find_java() -> Path:
-    """Return a `java` of version 17 or 21: from /usr/lib/jvm, for the default may be newer, else JAVA_HOME, else PATH.
+    """The executable of a Java that Spark supports.
 
-    :raises HarnessError: when none of them has one.
+    :raises HarnessError: when there is none.
     """
-    for java in _candidates():
-        if java.is_file() and _is_wanted(java):
-            return java
-    raise HarnessError(
-        "Java 17 or 21 is needed, in /usr/lib/jvm, JAVA_HOME or PATH: openjdk-17-jre-headless on Debian"
-    )
-
-
-def _candidates() -> Iterator[Path]:
-    for version in VERSIONS:
-        yield from sorted(Path("/usr/lib/jvm").glob(f"*{version}*/bin/java"))
-    home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
-    if home:
-        yield Path(home) / "bin" / "java"
-    if on_path:
-        yield Path(on_path)
-
-
-def _is_wanted(java: Path) -> bool:
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    return any(f'version "{version}.' in answer.stderr for version in VERSIONS)
+    try:
+        return Path(java.home()) / "bin" / "java"
+    except NotReady as error:
+        raise HarnessError(str(error)) from error

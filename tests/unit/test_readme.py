@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from harness import java
 from mainstem.cli import main
 from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.console.reporter import Lines
+from mainstem.runtime.spark import java
 from mainstem.schema.crd import crd
 
 

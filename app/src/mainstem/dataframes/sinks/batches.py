@@ -19,8 +19,9 @@ from mainstem.dataframes.sinks import database, python
 from mainstem.dataframes.sinks.merge import merger
 from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape
 from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.connectors.custom import SparkSink
 from mainstem.language.model.connectors.delta import DeltaSink
-from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, MemorySink
+from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, MemorySink, NoopSink
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from mainstem.language.model.connectors.kinds import SinkKind
 from mainstem.language.model.connectors.python_sink import PythonSink
@@ -61,7 +62,7 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
     only_sink = query.to[0] if len(query.to) == 1 else None
     native_writer = (
         native(frame.sparkSession, only_sink, connections)
-        if only_sink and not _uses_foreach_batch(query, only_sink)
+        if only_sink and not in_batches(only_sink.connector, query)
         else None
     )
     stream = (shape(frame, only_sink) if only_sink and native_writer else frame).writeStream
@@ -114,11 +115,10 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     native_writer = native(session, sink, connections)
     if native_writer is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
-    replaces = sink.noop is not None or (sink.spark is not None and mode == "complete")
     return (
         _spark_sink(session, native_writer, mode)
         if sink.folder
-        else _plain(sink, native_writer, replaces=replaces)
+        else _plain(sink, native_writer, overwrite=replaces(sink.connector, mode))
     )
 
 
@@ -157,16 +157,46 @@ def _to_memory(_sink: MemorySink, context: BatchContext) -> BatchWriter | None:
     return python.memory_writer(context.frame.sparkSession, context.name, context.query.output_mode)
 
 
-def _uses_foreach_batch(query: Query, sink: Sink) -> bool:
-    """Whether `foreachBatch` writes the query's only sink, because Spark has no streaming writer or a worse one.
+@singledispatch
+def in_batches(_sink: SinkKind, _query: Query) -> bool:
+    """Whether `foreachBatch` writes the query's only sink, because Spark has no streaming writer or a worse one."""
+    return False
 
-    Mainstem's console sink shows the query's name; Spark's does not. Triggers whose tasks do not end, and asynchronous
-    progress tracking, do not support `foreachBatch`.
+
+@in_batches.register
+def _console_in_batches(_sink: ConsoleSink, query: Query) -> bool:
+    """Mainstem's console sink shows the query's name; Spark's does not.
+
+    Triggers whose tasks do not end, and asynchronous progress tracking, do not support `foreachBatch`.
     """
-    if sink.console:
-        resident = query.trigger is not None and query.trigger.resident
-        return not resident and query.async_progress_tracking is None
-    return sink.jdbc is not None or (sink.spark is not None and sink.spark.mode == "batch")
+    resident = query.trigger is not None and query.trigger.resident
+    return not resident and query.async_progress_tracking is None
+
+
+@in_batches.register
+def _database_in_batches(_sink: JdbcSink, _query: Query) -> bool:
+    return True
+
+
+@in_batches.register
+def _format_in_batches(sink: SparkSink, _query: Query) -> bool:
+    return sink.mode == "batch"
+
+
+@singledispatch
+def replaces(_sink: SinkKind, _mode: str) -> bool:
+    """Whether Spark's writer replaces what the sink has by the rows of a batch, by the query's output mode."""
+    return False
+
+
+@replaces.register
+def _nothing_is_kept(_sink: NoopSink, _mode: str) -> bool:
+    return True
+
+
+@replaces.register
+def _format_replaces(_sink: SparkSink, mode: str) -> bool:
+    return mode == "complete"
 
 
 def _console(query: str, sink: ConsoleSink) -> BatchWriter:
@@ -184,13 +214,13 @@ def _console(query: str, sink: ConsoleSink) -> BatchWriter:
     return write
 
 
-def _plain(sink: Sink, native: Native, *, replaces: bool) -> BatchWriter:
+def _plain(sink: Sink, native: Native, *, overwrite: bool) -> BatchWriter:
     """A writer of Spark that does not store the number of the batch, so it cannot skip a repeated batch."""
 
     def write(batch: DataFrame, batch_id: int) -> None:  # noqa: ARG001
         rows = shape(batch, sink).write.format(native.format).options(**native.options)
         with connector.active(batch.sparkSession):
-            rows.mode("overwrite" if replaces else "append").save()
+            rows.mode("overwrite" if overwrite else "append").save()
 
     return write
 
