@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 SOURCES = [ROOT / "app/src/mainstem", ROOT / "operator/src/mainstem_operator"]
 BLOCK = re.compile(r"<!-- packages of ([\w.]+) -->\n(?:\n```mermaid\n(.*?)```\n)?", re.DOTALL)
+LONGEST = 300
 LARGEST = 20
 DRAWN = [
     "mainstem",
@@ -123,6 +124,12 @@ def test_no_package_has_too_many_modules(folder: Path) -> None:
 @pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
 def test_every_package_has_a_docstring(folder: Path) -> None:
     assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("folder", packages(), ids=lambda folder: folder.name)
+def test_no_module_is_long(folder: Path) -> None:
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
 
 
 if __name__ == "__main__":

@@ -216,14 +216,9 @@ def _target(
     spec = pipeline.spec
     chosen = _query_of(spec.queries, query, every=every or path is not None)
     if path is None:
-        below = "" if every and query is None else f"/{_below(chosen, every=every)}"
-        path = f"{spec.checkpoints.location.rstrip('/')}{below}"
+        one = chosen.checkpoint_id if every and query else "" if every else chosen.checkpoint_path
+        path = f"{spec.checkpoints.location.rstrip('/')}/{one}".rstrip("/")
     return Target(finding.opened(path, pipeline), chosen, pipeline)
-
-
-def _below(query: Any, *, every: bool) -> str:
-    """The path of a query's checkpoint below the location, or of all its generations."""
-    return str(query.checkpoint.id or query.name) if every else str(query.checkpoint_path)
 
 
 def _query_of(queries: Any, name: str | None, *, every: bool) -> Any:
@@ -240,13 +235,12 @@ def _query_of(queries: Any, name: str | None, *, every: bool) -> Any:
 
 def _copied(source: Any, to: Any, at: str | None, target: Target, *, forked: bool) -> dict[str, Any]:
     """Copy a checkpoint to a folder, and describe the copy."""
-    from mainstem.checkpoints import consequences, copying, document_record
+    from mainstem.checkpoints import consequences, copying
 
     source.refuse_running()
     batch = _batch(source, at)
     copy = copying.plan(source.folder, source.layout, batch, to)
     copying.carry_out(copy, source.folder, to)
-    document_record.copy(source.folder, to)
     return {
         "from": str(source.folder),
         "forked": forked,

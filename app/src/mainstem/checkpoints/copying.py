@@ -12,7 +12,7 @@ from typing import Final
 from uuid import uuid4
 
 from mainstem import reasons
-from mainstem.checkpoints import entries, requirements
+from mainstem.checkpoints import document_record, entries, requirements
 from mainstem.checkpoints.layout import Layout, checksum_file
 from mainstem.checkpoints.stores import Folder
 from mainstem.errors import NotReady
@@ -72,7 +72,7 @@ def plan(folder: Folder, layout: Layout, batch: int, target: Folder) -> Copy:
 
 
 def carry_out(copy: Copy, folder: Folder, target: Folder) -> None:
-    """Write the copy. The file `metadata` comes last: without it Spark does not start on the plans.
+    """Write the copy, and the record of its document. The file `metadata` comes last: without it Spark does not start.
 
     Raises:
         NotReady: `CheckpointExists`: the target has files.
@@ -89,6 +89,7 @@ def carry_out(copy: Copy, folder: Folder, target: Folder) -> None:
             target.write(path, content)
         for path in copy.files:
             folder.copy(path, target)
+        document_record.copy(folder, target)
         target.write(*metadata)
     except BaseException as error:
         with suppress(NotReady, OSError):

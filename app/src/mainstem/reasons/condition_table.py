@@ -38,11 +38,7 @@ CONDITION_ROWS: Final = (
     ConditionRow(
         "Ready",
         "True",
-        (
-            healthy.SUSPENDED,
-            healthy.SCHEDULED,
-            healthy.COMPLETED,
-        ),
+        (healthy.SUSPENDED, healthy.SCHEDULED, healthy.COMPLETED),
         "No driver should run, and none runs.",
     ),
     ConditionRow(
@@ -183,11 +179,7 @@ CONDITION_ROWS: Final = (
     ConditionRow(
         "DriverRunning",
         "False",
-        (
-            healthy.SUSPENDED,
-            healthy.SCHEDULED,
-            healthy.COMPLETED,
-        ),
+        (healthy.SUSPENDED, healthy.SCHEDULED, healthy.COMPLETED),
         "As the [phase](#phases) of the same name.",
     ),
     ConditionRow(
