@@ -216,8 +216,8 @@ def _target(
     spec = pipeline.spec
     chosen = _query_of(spec.queries, query, every=every or path is not None)
     if path is None:
-        one = chosen.checkpoint_id if every and query else "" if every else chosen.checkpoint_path
-        path = f"{spec.checkpoints.location.rstrip('/')}/{one}".rstrip("/")
+        below = chosen.checkpoint_id if every and query else "" if every else chosen.checkpoint_path
+        path = f"{spec.checkpoints.location.rstrip('/')}/{below}".rstrip("/")
     return Target(finding.opened(path, pipeline), chosen, pipeline)
 
 
