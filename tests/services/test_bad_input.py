@@ -25,7 +25,7 @@ from harness.process import free_port
 from harness.records import Record
 from harness.s3 import S3Server
 from mainstem.reasons import Exit
-from mainstem.runtime.supervision.malformed_records import FIRST
+from mainstem.runtime.failures.malformed_records import FIRST
 
 
 pytestmark = pytest.mark.timeout(900)  # whoever asks for a run first waits for those before it

@@ -4,7 +4,7 @@ import pytest
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
 from mainstem.runtime.failures.classification import Failure, classify_text
-from mainstem.runtime.supervision.malformed_records import FIRST, explained
+from mainstem.runtime.failures.malformed_records import FIRST, explained
 
 
 REMEDY = "set files.onMalformedRecord to drop or deadLetter"

@@ -66,6 +66,11 @@ def main() -> None:
     help="Run nothing if Spark rejects a query or a view, or if a query is not ready.",
 )
 @click.option(
+    "--watch",
+    is_flag=True,
+    help="Apply changes of FILE while it runs: only the queries that a change concerns restart.",
+)
+@click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the final status here, as JSON."
 )
 @click.option(
@@ -81,6 +86,7 @@ def run(
     heap: str,
     stop_when_idle: float | None,
     strict: bool,
+    watch: bool,
     report: Path | None,
     log_format: Any,
     verbose: bool,
@@ -95,12 +101,15 @@ def run(
     try:
         from mainstem.language.document import read
 
-        document = read(file, overrides)
-        if queries:
-            document = _only_queries(document, queries)
+        def chosen() -> Any:
+            document = read(file, overrides)
+            return _only_queries(document, queries) if queries else document
+
+        document = chosen()
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
         from mainstem.runtime import runner
+        from mainstem.runtime.watching import DocumentWatch
 
         options = runner.on_this_machine(
             document,
@@ -110,6 +119,7 @@ def run(
             report=report,
             strict=strict,
             verbose=verbose,
+            watch=DocumentWatch(Path(file), chosen) if watch else None,
         )
         runner.run(document, options)
     except MainstemError as error:

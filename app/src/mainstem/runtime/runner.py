@@ -37,6 +37,7 @@ from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import Environment, this_machine
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
+from mainstem.runtime.watching import DocumentWatch
 
 
 EndCallback = Callable[[str, list[QueryProgress]], None]
@@ -59,6 +60,7 @@ class RunOptions:
         ended: called at the end of the run.
         strict: run no query where Spark rejects a part of the document, or a query is not ready.
         render: turns a problem into its log message; None names the document's file.
+        watch: applies changes of the document's file; None if the run keeps its document.
     """
 
     environment: Environment
@@ -69,6 +71,7 @@ class RunOptions:
     ended: EndCallback = lambda _outcome, _statuses: None
     strict: bool = False
     render: Callable[[Problem], str] | None = None
+    watch: DocumentWatch | None = None
 
 
 def on_this_machine(
@@ -80,15 +83,16 @@ def on_this_machine(
     report: Path | None,
     strict: bool,
     verbose: bool,
+    watch: DocumentWatch | None = None,
 ) -> RunOptions:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
     name = document.pipeline.name
     environment = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
     reporter = for_stream(sys.stdout, name)
     if report is None:
-        return RunOptions(environment, reporter, idle, verbose, strict=strict)
+        return RunOptions(environment, reporter, idle, verbose, strict=strict, watch=watch)
     ended = partial(_write_report, report, name)
-    return RunOptions(environment, reporter, idle, verbose, ended=ended, strict=strict)
+    return RunOptions(environment, reporter, idle, verbose, ended=ended, strict=strict, watch=watch)
 
 
 def run(document: Document, options: RunOptions, stop: Stop | None = None) -> None:
@@ -267,6 +271,8 @@ def _loop(supervisor: Supervisor, maintenance: TableMaintenance, options: RunOpt
             clean = supervisor.drain()
             failed = supervisor.failures or (supervisor.waiting and not stop.requested)
             return "failed" if failed else "drained" if clean else "interrupted"
+        if options.watch is not None:
+            options.watch.tick(supervisor)
         time.sleep(TICK)
     return "failed" if supervisor.failures else "drained" if stop.requested else "completed"
 

@@ -61,6 +61,11 @@ class _Target:
     suspects: set[str] = field(default_factory=set)
     planned: int = -1
 
+    @property
+    def key(self) -> tuple[str, str, str, str, bool]:
+        """All that the document sets for it."""
+        return self.query, self.path, self.kind, self.checkpoint, self.forgets
+
     def add(self, suspects: Suspects) -> None:
         """Add suspected files."""
         self.suspects |= set(suspects.files)
@@ -87,6 +92,7 @@ class OrphanCleaner:
         self._owns = owns
         self._session = session.newSession()
         self._targets = list(_targets(graph))
+        self._started = False
         self._has_executors = not session.sparkContext.master.startswith("local[")
         self._lost: set[str] = set()
         self._queue: queue.SimpleQueue[tuple[str, str, Suspects]] = queue.SimpleQueue()
@@ -96,8 +102,15 @@ class OrphanCleaner:
 
     def start(self) -> None:
         """Start the thread."""
-        if self._targets:
+        if self._targets and not self._started:
+            self._started = True
             self._thread.start()
+
+    def adopt(self, graph: Graph) -> None:
+        """Look after the folders of another document from now on; what is known of a folder that stays is kept."""
+        known = {target.key: target for target in self._targets}
+        self._targets = [known.get(target.key, target) for target in _targets(graph)]
+        self.start()
 
     def close(self) -> None:
         """Stop the thread and look a last time; called after every query has ended."""

@@ -42,6 +42,21 @@ def admit(session: SparkSession, document: Document) -> tuple[Document, dict[str
     return suspend_unready(document, refused), refused
 
 
+def refuse_misread(running_graph: Graph, wanted: Graph) -> None:
+    """Refuse a document with which a query of a running driver would misread its checkpoint.
+
+    Only a start uses the next generation, so `checkpoint.onChange: newGeneration` does not help here.
+
+    Raises:
+        NotReady: `CheckpointIncompatible`.
+    """
+    starting = {query.name for query in running(wanted) if query.checkpoint.on_change != "keep"}
+    refused = [each for each in compare(running_graph, wanted).refused if each.query in starting]
+    if refused:
+        problem = "; ".join(message(each) for each in refused)
+        raise NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
+
+
 def _generation(session: SparkSession, document: Document, query: Query, folder: str) -> int:
     """The generation with which the query starts.
 

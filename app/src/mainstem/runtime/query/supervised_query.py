@@ -1,7 +1,7 @@
 """The state of one query that the supervisor runs: the only mutable state of a run."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -120,6 +120,13 @@ def supervised_queries(session: SparkSession, graph: Graph) -> list[SupervisedQu
     """The queries of a pipeline before the first start, each with its own session."""
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return [_supervised_query(session, graph, query, since) for query in graph.spec.queries]
+
+
+def close_journals(queries: Iterable[SupervisedQuery]) -> None:
+    """Close the journals: all queries have ended, and a later start of a query that runs once is another run."""
+    for supervised in queries:
+        if supervised.journal is not None:
+            supervised.journal.close()
 
 
 def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: str) -> SupervisedQuery:

@@ -8,11 +8,10 @@ from typing import Final
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import OUTAGES, QueryState
-from mainstem.runtime.failures import full_disks
+from mainstem.runtime.failures import castcolumns, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.progress.spark_progress import lagging
 from mainstem.runtime.query.supervised_query import SupervisedQuery
-from mainstem.runtime.supervision import castcolumns, malformed_records
 from mainstem.runtime.supervision.outages import Outage, Outages
 from mainstem.runtime.supervision.topics import OffsetSnapshot, Topics
 

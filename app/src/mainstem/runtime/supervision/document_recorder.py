@@ -1,7 +1,7 @@
 """Writes the record of the document of each query, for the comparison before the next start."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -32,14 +32,30 @@ class DocumentRecorder:
         self._session = session
         self._graph = graph
         self._written: set[str] = set()
+        self._before: dict[str, int | None] | None = None
         self._next_try = 0.0
         self._log: Any = logs.get("mainstem")
+
+    def adopt(self, graph: Graph, kept: Collection[str]) -> None:
+        """Take another document.
+
+        Args:
+            graph: its graph.
+            kept: queries whose plan is that of the document before; their records stay.
+        """
+        self._graph = graph
+        self._written &= set(kept)
+        self._before = {}
 
     def tick(self, queries: Sequence[SupervisedQuery]) -> None:
         """Write the records that are due. If the store does not answer, try again after a minute."""
         for supervised in queries:
             name, status = supervised.query.name, supervised.status
-            if name in self._written or status.batch is None or time.monotonic() < self._next_try:
+            if name in self._written or time.monotonic() < self._next_try:
+                continue
+            # In a running driver a query continues with the number of the last batch of the document before.
+            before = None if self._before is None else self._before.setdefault(name, status.batch)
+            if status.batch in (None, before):
                 continue
             try:
                 self._write(name, status.checkpoint)

@@ -25,11 +25,14 @@ class EventQueue:
         topics: has the first offsets at the start of a batch.
         files: has the files that had expired when a batch read them.
         on_event: called with every event, for the user's listeners.
+
+    Attributes:
+        files: as above; another document has other sources.
     """
 
     def __init__(self, topics: Topics, files: ExpiredFiles, on_event: Callable[[str, Any], None]) -> None:
         self._topics = topics
-        self._files = files
+        self.files = files
         self._queue: queue.Queue[Progress] = queue.Queue()
         self.listener = Listener(self._queue, on_event)
 
@@ -53,7 +56,7 @@ class EventQueue:
             earliest = self._earliest(supervised, progress["timestamp"])
             supervised.resets |= went_back(progress, list(supervised.occurrences))
             status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
-            supervised.show(self._files.count(status, supervised.occurrences))
+            supervised.show(self.files.count(status, supervised.occurrences))
             if rows := progress.get("numInputRows"):
                 supervised.busy, supervised.resting = time.monotonic(), False
                 supervised.meter.add(

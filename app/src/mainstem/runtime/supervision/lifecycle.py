@@ -1,7 +1,6 @@
 """The life of each query: its start, its failures and restarts, its end and its drain."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -45,7 +44,7 @@ class QueryLifecycle:
         stalls: finds queries that make no progress.
     """
 
-    queries: Sequence[SupervisedQuery]
+    queries: list[SupervisedQuery]
     starter: Starter
     stop: StopRequested
     events: EventQueue
@@ -63,11 +62,13 @@ class QueryLifecycle:
         else:
             self._start(supervised, self.starter.started(supervised, built))
 
-    def restart(self, supervised: SupervisedQuery, refreshed: BuiltQuery | None = None) -> None:
-        """Start a query again; `refreshed` is the replacement with new side inputs, if there is one."""
+    def restart(
+        self, supervised: SupervisedQuery, built: BuiltQuery | None = None, *, refreshed: bool = False
+    ) -> None:
+        """Start a query again; `built` is its plan, if it is built already, `refreshed` whether only for new side inputs."""
         supervised.due = None
         try:
-            built = refreshed or self.starter.built(supervised)
+            built = built or self.starter.built(supervised)
             self.starter.prepare(supervised, built)
             if refusal := self._topic_refusal(supervised, built):
                 self.fail(supervised, refusal, time.monotonic())
@@ -76,7 +77,7 @@ class QueryLifecycle:
         except (SpecInvalid, NotReady, Fenced, PySparkException, Py4JError) as error:
             self.fail(supervised, classify(error), time.monotonic())
         else:
-            self._start(supervised, execution, refreshed=refreshed is not None)
+            self._start(supervised, execution, refreshed=refreshed)
 
     def check(self, supervised: SupervisedQuery, now: float) -> None:
         """Check whether a running query waits for data, makes progress, and still reads the same topics."""
@@ -118,7 +119,7 @@ class QueryLifecycle:
         if failure is None and isinstance(execution, Refreshing) and execution.built is not None:
             if not self.stop.requested:  # otherwise the drain takes the stopped execution
                 supervised.execution = None
-                self.restart(supervised, execution.built)
+                self.restart(supervised, execution.built, refreshed=True)
             return
         supervised.execution = None
         if failure is None:

@@ -57,9 +57,7 @@ class Outages:
         self, graph: Graph, greet: Callable[[Connection], NotReady | None] = connection_error
     ) -> None:
         self._greet = greet
-        self._uses = {
-            query.name: used(graph, [query]) | stores_used(graph, query) for query in running(graph)
-        }
+        self._uses = _uses(graph)
         names = {name for names in self._uses.values() for name in names}
         self._connections = [each for each in graph.spec.connections if each.name in names]
         self._outages: dict[str, Outage] = {}
@@ -71,6 +69,10 @@ class Outages:
         for connection in self._connections:
             name = f"greet-{connection.name}"
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
+
+    def adopt(self, graph: Graph) -> None:
+        """Take another document, which uses no other connections."""
+        self._uses = _uses(graph)
 
     def close(self) -> None:
         """Stop greeting; does not wait for a pending answer."""
@@ -110,3 +112,8 @@ class Outages:
         if outage is not None:
             seconds = round((datetime.now(UTC) - outage.since).total_seconds())
             self._log.info("a connection answers again", connection=name, seconds=seconds)
+
+
+def _uses(graph: Graph) -> dict[str, set[str]]:
+    """Query -> the names of the connections that it uses."""
+    return {query.name: used(graph, [query]) | stores_used(graph, query) for query in running(graph)}

@@ -69,7 +69,15 @@ class Renewals:
 
     def close(self) -> None:
         """Stop watching topics."""
-        for checkpoint, session in self._watched.items():
+        for checkpoint in list(self._watched):
+            self._forget(checkpoint)
+
+    def ended(self, supervised: SupervisedQuery) -> None:
+        """Stop watching the topics of a query that has stopped for good, or for another plan."""
+        self._forget(build.checkpoint(self._graph, supervised.query))
+
+    def _forget(self, checkpoint: str) -> None:
+        if session := self._watched.pop(checkpoint, None):
             with suppress(PySparkException, Py4JError, ConnectionError):
                 forget(session, checkpoint)
 

@@ -13,6 +13,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
+from mainstem.changes.transition import transition
 from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -21,10 +22,13 @@ from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
+from mainstem.runtime.query import changed_documents
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
-from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
+from mainstem.runtime.query.supervised_query import SupervisedQuery, close_journals, supervised_queries
+from mainstem.runtime.spark.pools import set_pools
 from mainstem.runtime.stop import StopRequested
+from mainstem.runtime.supervision.changing import NeedsDriver, Successions, successors, with_unready
 from mainstem.runtime.supervision.current import Current
 from mainstem.runtime.supervision.document_recorder import DocumentRecorder
 from mainstem.runtime.supervision.draining import drain_deadline, drained
@@ -71,43 +75,54 @@ class Supervisor:
         driver: DriverIdentity | None = None,
         locate: Locate = without_text,
     ) -> None:
-        self._graph = graph
+        self._session = session
         self._changed = changed
         self._stop = stop
+        self._run = run
         self._outages = Outages(graph)
         self._topics = Topics(session, graph, self._outages)
         self._renewals = Renewals(graph, self._topics)
-        self._current = Current(self._outages, self._topics, graph)
         self._listeners = Listeners(graph.spec.listeners)
         self._events = EventQueue(self._topics, ExpiredFiles(session, graph), self._listeners.pass_on)
         checkpoints = graph.spec.checkpoints
-        ownership = Ownership(
-            driver or DriverIdentity(graph.pipeline.name),
+        self._driver = driver or DriverIdentity(graph.pipeline.name)
+        self._ownership = Ownership(
+            self._driver,
             conditional=checkpoints.require_conditional_writes,
             take_over=checkpoints.take_over,
         )
-        self._orphans = OrphanCleaner(session, graph, ownership.owns)
-        suspect = self._orphans.suspect
-        self._starter = Starter(graph, ownership, self._events.put, run, suspect, locate)
-        self.analysis = Analysis(graph, locate)
-        self._refresher = Refresher(graph, self._starter.built)
-        self._waiting = WaitingQueries(session, graph)
-        self._records = DocumentRecorder(session, graph)
+        self._orphans = OrphanCleaner(session, graph, self._ownership.owns)
         self._looked = 0.0
         self._queries = supervised_queries(session, graph)
+        self._records = DocumentRecorder(session, graph)
+        self._successions = Successions()
+        self._take_over(
+            graph, self._starter_of(graph, locate), Analysis(graph, locate), WaitingQueries(session, graph)
+        )
+        for new in self._queries:
+            self._events.listener.attach(new.session)
+
+    def _starter_of(self, graph: Graph, locate: Locate) -> Starter:
+        suspect = self._orphans.suspect
+        return Starter(graph, self._ownership, self._events.put, self._run, suspect, locate)
+
+    def _take_over(self, graph: Graph, starter: Starter, analysis: Analysis, waiting: WaitingQueries) -> None:
+        """Make a document the one that runs; all parts that read the document are made anew."""
+        self._graph = graph
+        self._starter, self.analysis, self._waiting = starter, analysis, waiting
+        self._current = Current(self._outages, self._topics, graph)
+        self._refresher = Refresher(graph, starter.built)
         self._lifecycle = QueryLifecycle(
             self._queries,
-            self._starter,
-            stop,
+            starter,
+            self._stop,
             self._events,
-            self._waiting,
+            waiting,
             self._refresher,
             self._renewals,
             self._current,
             Stalls(graph.spec.restart),
         )
-        for new in self._queries:
-            self._events.listener.attach(new.session)
 
     @property
     def statuses(self) -> list[QueryProgress]:
@@ -144,6 +159,7 @@ class Supervisor:
             NotReady: something outside the document prevents the start of every query, or with `strict` of one.
         """
         refusals = self.analysis.refusals
+        self._graph = with_unready(self._graph, unready)
         for supervised in (supervised for supervised in self._queries if supervised.query.name in unready):
             refusals.add(supervised, unready[supervised.query.name])
         self._waiting.begin(refusals.others(self._queries), refusals)
@@ -180,7 +196,10 @@ class Supervisor:
         look = now - self._looked >= LOOK_SECONDS
         self._looked = now if look else self._looked
         self._waiting.take(self._queries, now)
-        for supervised in self._queries:
+        for supervised in list(self._queries):
+            if supervised.query.name in self._successions.pending:
+                self._successions.tick(supervised, self._lifecycle)
+                continue
             self._refresher.tick(supervised, now)
             if supervised.execution is not None and not supervised.execution.active:
                 self._lifecycle.end(supervised, now)
@@ -189,12 +208,51 @@ class Supervisor:
                 self._lifecycle.restart(supervised)
             elif look or supervised.status.state in (QueryState.STARTING, QueryState.RESTARTING):
                 self._lifecycle.check(supervised, now)
-        self._records.tick(self._queries)
+        self._records.tick(self._settled())
         self._changed(self.statuses)
-        over = all(supervised.over for supervised in self._queries)
+        over = all(supervised.over for supervised in self._queries) and not self._successions.pending
         if over and not self.failures:
-            self._close()
+            close_journals(self._queries)
         return not over
+
+    def apply(self, graph: Graph, locate: Locate = without_text) -> None:
+        """Change to another document of the pipeline, while the queries that it does not touch run on.
+
+        Every changed query is built first. Then each stops at the end of its batch, as `drain` of the new document asks, and
+        its successor starts; `tick` does that. Pools and restart budgets change at once. If anything is raised, nothing has
+        changed.
+
+        Args:
+            graph: the graph of the checked document.
+            locate: makes a problem of a place in it.
+
+        Raises:
+            NeedsDriver: only a new driver can run it.
+            SpecInvalid: Spark refuses a changed query; with all problems.
+            NotReady: something that a changed query needs does not exist; `CheckpointIncompatible`.
+        """
+        way = transition(self._graph, graph)
+        if way.driver:
+            raise NeedsDriver(way.driver)
+        changed_documents.refuse_misread(self._graph, graph)
+        starter, analysis = self._starter_of(graph, locate), Analysis(graph, locate)
+        waiting = WaitingQueries(self._session, graph)
+        try:
+            new = successors(self._session, graph, way, starter, analysis, waiting, self._driver.pipeline)
+        except BaseException:
+            waiting.close()
+            raise
+        self._waiting.close()
+        self._outages.adopt(graph)
+        self._topics.adopt(graph)
+        self._topics.start()
+        self._events.files = ExpiredFiles(self._session, graph)
+        self._orphans.adopt(graph)
+        self._records.adopt(graph, way.kept)
+        self._take_over(graph, starter, analysis, waiting)
+        set_pools(self._session, graph.spec.queries)
+        self._successions.enter(way, new, graph, self._lifecycle)
+        self._changed(self.statuses)
 
     def idle_seconds(self) -> float:
         """Seconds since a query last had data or waited for a restart; a query that waits for a source does not count."""
@@ -215,9 +273,9 @@ class Supervisor:
         )
         for supervised in self._queries:
             self._events.settle(self._queries, supervised)
-            self._records.tick([supervised])
             supervised.due = None
             self._lifecycle.drain(supervised, outcomes.get(supervised.query.name))
+        self._records.tick(self._settled())
         self._changed(self.statuses)
         return all(outcome.clean for outcome in outcomes.values())
 
@@ -230,11 +288,9 @@ class Supervisor:
         self._orphans.close()
         self._listeners.close()
 
-    def _close(self) -> None:
-        """Close the journals: all queries have ended, and a later start of a query that runs once is another run."""
-        for supervised in self._queries:
-            if supervised.journal is not None:
-                supervised.journal.close()
+    def _settled(self) -> list[SupervisedQuery]:
+        """The queries that run the plan of the present document."""
+        return [each for each in self._queries if each.query.name not in self._successions.pending]
 
     def _is_due(self, supervised: SupervisedQuery, now: float) -> bool:
         """Whether to start a query now: it is due, and all servers that it uses answer."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -34,6 +34,8 @@ neither the supervisor, which waits for them only when it starts a query, nor th
 FRESH_SECONDS: Final = 25.0
 """Seconds after which an answer is too old to count as current."""
 _MOST: Final = 256
+_Polled: TypeAlias = tuple[str, KafkaSource, KafkaAdmin]
+"""A source's name, its settings, and a client of its brokers."""
 
 
 class History:
@@ -75,27 +77,43 @@ class Topics:
     """
 
     def __init__(self, session: SparkSession, graph: Graph, outages: Outages) -> None:
-        kafkas = connections(graph, session)
-        read = {source.name for query in running(graph) for source in graph.sources_of(query.from_)}
-        self._sources: list[tuple[str, KafkaSource, KafkaAdmin]] = [
-            (source.name, source.kafka, KafkaAdmin(session, kafkas[source.kafka.connection], PATIENCE_MS))
-            for source in graph.spec.sources
-            if source.kafka and source.streaming and source.name in read
-        ]
-        self._outages = outages
-        self._histories = {name: History() for name, _, _ in self._sources}
-        self._connections = {name: source.connection for name, source, _ in self._sources}
+        self._session, self._outages = session, outages
+        self._sources: list[_Polled] = []
+        self._histories: dict[str, History] = {}
+        self._connections: dict[str, str] = {}
         self._unanswered: dict[str, Outage] = {}
         self._ends: dict[tuple[str, str, str], Mapping[str, int]] = {}
         self._answers: dict[str, OffsetSnapshot] = {}
-        self._polled = {source.connection: threading.Event() for _, source, _ in self._sources}
+        self._polled: dict[str, threading.Event] = {}
         self._end = threading.Event()
         self._log = logs.get("mainstem")
+        self.adopt(graph)
+
+    def adopt(self, graph: Graph) -> None:
+        """Poll for the sources of another document from now on; what is known of a source that stays the same is kept."""
+        kafkas = connections(graph, self._session)
+        read = {source.name for query in running(graph) for source in graph.sources_of(query.from_)}
+        same = {name: source for name, source, _ in self._sources}
+        sources = [
+            (
+                source.name,
+                source.kafka,
+                KafkaAdmin(self._session, kafkas[source.kafka.connection], PATIENCE_MS),
+            )
+            for source in graph.spec.sources
+            if source.kafka and source.streaming and source.name in read
+        ]
+        for name in {name for name, source, _ in sources if same.get(name) != source}:
+            self._histories[name] = History()
+            self._answers.pop(name, None)
+        self._connections = {name: source.connection for name, source, _ in sources}
+        self._sources = sources
 
     def start(self) -> None:
-        """Start to poll. Waits for the offsets of sources that may skip expired records."""
-        for connection in self._polled:
+        """Start to poll what is not polled yet. Waits for the offsets of sources that may skip expired records."""
+        for connection in {source.connection for _, source, _ in self._sources} - self._polled.keys():
             name = f"topics-{connection}"
+            self._polled[connection] = threading.Event()
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
         until = time.monotonic() + PATIENCE_MS / 1000
         for connection in {

@@ -44,6 +44,10 @@ class WaitingQueries:
                     raise NotReady(absent.message, reason=absent.reason)
                 if absent is not None:
                     self._wait(supervised, absent, time.monotonic())
+        self.watch(queries)
+
+    def watch(self, queries: Sequence[SupervisedQuery]) -> None:
+        """Poll for the missing inputs of exactly these queries from now on."""
         self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
 
     def again(
@@ -59,7 +63,7 @@ class WaitingQueries:
         if absent is None:  # the query writes the topic, or the topic exists again
             return False
         self._wait(supervised, absent, time.monotonic())
-        self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
+        self.watch(queries)
         return True
 
     def take(self, queries: Sequence[SupervisedQuery], now: float) -> None:
@@ -75,7 +79,7 @@ class WaitingQueries:
                 supervised.absent, supervised.due = None, now
                 supervised.happen(QueryEvent.INPUT_PRESENT)
         if polled:
-            self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
+            self.watch(queries)
 
     def close(self) -> None:
         """Stop polling."""

@@ -1,0 +1,241 @@
+"""A running driver takes another document over: what it touches restarts, and the other queries run on."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from harness.documents import pipeline_head
+from harness.supervisor_loop import Stage, Turning
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.document import Document, read_text
+from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.supervision.changing import NeedsDriver
+from pyspark.sql import SparkSession
+
+
+TRIGGER_MS = 400
+
+
+class Changing:
+    """A pipeline of queries that read one rate each, whose document the test changes."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+    def spec(self, *queries: Mapping[str, Any], views: Sequence[Mapping[str, Any]] = (), **more: Any) -> Any:
+        names = ("a", "b", "c", "d")
+        sources = [
+            {"name": f"in_{name}", "rate": {"rowsPerSecond": 20, "numPartitions": 1}} for name in names
+        ]
+        return {"sources": sources, "views": list(views), "queries": list(queries), **more}
+
+    def query(self, name: str, read: str = "", **more: Any) -> dict[str, Any]:
+        return {
+            "name": name,
+            "from": read or f"in_{name}",
+            "to": [{"name": "out", "parquet": {"path": str(self.stage.folder / f"out-{name}")}}],
+            "trigger": {"processingTime": f"{TRIGGER_MS} ms"},
+            "state": {"partitions": 1},
+            **more,
+        }
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        files = sorted((self.stage.folder / f"out-{query}").glob("*.parquet"))
+        return [row for file in files for row in parquet.read_table(file).to_pylist()]
+
+    def document(self, spec: Mapping[str, Any]) -> Document:
+        head = pipeline_head("staged")
+        restart = {"policy": "Never"}
+        checkpoints = {"location": str(self.stage.folder / "checkpoints")}
+        [document] = read_text(
+            json.dumps({**head, "spec": {"checkpoints": checkpoints, "restart": restart, **spec}})
+        )
+        return document
+
+    def apply(self, run: Turning, spec: Mapping[str, Any]) -> None:
+        document = self.document(spec)
+        run.supervisor.apply(document.graph, document.problem)
+
+
+@pytest.fixture
+def changing(spark: SparkSession, tmp_path: Path) -> Changing:
+    return Changing(Stage(spark.newSession(), tmp_path))
+
+
+def begun(run: Turning, *names: str) -> None:
+    run.until(lambda: all((run[name].batch or 0) >= 1 for name in names))
+
+
+def commits(changing: Changing, query: str) -> dict[int, float]:
+    """Batch -> when it was committed, in seconds."""
+    folder = changing.stage.folder / "checkpoints" / query / "1" / "commits"
+    return {int(file.name): file.stat().st_mtime for file in folder.iterdir() if file.name.isdecimal()}
+
+
+def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Changing) -> None:
+    view = {"name": "marked", "sql": "SELECT value, 'old' AS mark FROM in_b"}
+    queries = [changing.query("a"), changing.query("b", "marked"), changing.query("c")]
+    spec = changing.spec(*queries, views=[view])
+    with changing.stage.running(**spec) as run:
+        begun(run, "a", "b", "c")
+        before = {name: run[name] for name in "abc"}
+        began = time.time()
+        changed = {"name": "marked", "sql": "SELECT value, 'new' AS mark FROM in_b"}
+        changing.apply(run, {**spec, "views": [changed]})
+        run.until(lambda: run["b"].run_id != before["b"].run_id)
+        begun(run, "b")
+        last = run["b"].batch or 0
+        run.until(lambda: all((run[name].batch or 0) > (before[name].batch or 0) + 4 for name in "ac"))
+        run.until(lambda: (run["b"].batch or 0) > last + 1)
+        for name in "ac":
+            assert run[name].run_id == before[name].run_id
+            times = commits(changing, name)
+            assert sorted(times) == list(range(len(times)))
+            gaps = {when: when - times[batch - 1] for batch, when in times.items() if batch}
+            # On a busy machine a batch may take longer than its trigger, also without a change.
+            usual = max([TRIGGER_MS / 1000, *(gap for when, gap in gaps.items() if when < began)])
+            assert max(gap for when, gap in gaps.items() if when >= began) <= 2 * usual + 0.2
+        assert (run["b"].id, run["b"].state) == (before["b"].id, QueryState.RUNNING)
+        assert run["b"].input_rows > before["b"].input_rows
+    rows = changing.rows("b")
+    values = sorted(row["value"] for row in rows)
+    assert values == list(range(len(values)))
+    switch = min(row["value"] for row in rows if row["mark"] == "new")
+    assert all((row["mark"] == "new") == (row["value"] >= switch) for row in rows)
+
+
+def test_queries_are_added_removed_suspended_and_resumed_while_the_others_run(changing: Changing) -> None:
+    a, b, c = (changing.query(name) for name in "abc")
+    with changing.stage.running(**changing.spec(a, b)) as run:
+        begun(run, "a", "b")
+        first = run["a"].run_id
+        changing.apply(run, changing.spec(a, {**b, "suspend": True}, c))
+        begun(run, "c")
+        run.until(lambda: run["b"].state is QueryState.SUSPENDED)
+        counted = run["b"].input_rows
+        assert list(run.states()) == ["a", "b", "c"]
+        changing.apply(run, changing.spec(c, b, a))
+        run.until(lambda: run["b"].state is QueryState.RUNNING and run["b"].input_rows > counted)
+        changing.apply(run, changing.spec(c, a))
+        run.until(lambda: list(run.states()) == ["c", "a"])
+        changing.apply(run, changing.spec(c, b, a))
+        run.until(lambda: run.states().get("b") is QueryState.RUNNING)
+        assert run["a"].run_id == first
+        assert run.supervisor.failures == []
+    values = sorted(row["value"] for row in changing.rows("b"))
+    assert values == list(range(len(values)))
+
+
+def pool_of(run: Turning, changing: Changing, name: str) -> tuple[int, int]:
+    context: Any = changing.stage.spark.sparkContext._jsc
+    pool = context.sc().taskScheduler().rootPool().getSchedulableByName(name)
+    return pool.weight(), pool.minShare()
+
+
+def test_weights_and_budgets_change_without_a_restart_of_any_query(changing: Changing) -> None:
+    queries = [changing.query("a"), changing.query("b")]
+    with changing.stage.running(**changing.spec(*queries)) as run:
+        begun(run, "a", "b")
+        before = {name: run[name].run_id for name in "ab"}
+        changing.apply(
+            run,
+            changing.spec(
+                changing.query("a", pool={"weight": 7, "minShare": 1}),
+                queries[1],
+                restart={"maxRetries": 9},
+                drain={"timeout": "90 seconds"},
+            ),
+        )
+        assert pool_of(run, changing, "a") == (7, 1)
+        last = run["a"].batch or 0
+        run.until(lambda: (run["a"].batch or 0) > last + 1)
+        assert {name: run[name].run_id for name in "ab"} == before
+
+
+def test_a_document_that_spark_refuses_changes_nothing(changing: Changing) -> None:
+    good = {"name": "marked", "sql": "SELECT value FROM in_b"}
+    spec = changing.spec(changing.query("a"), changing.query("b", "marked"), views=[good])
+    with changing.stage.running(**spec) as run:
+        begun(run, "a", "b")
+        before = {name: run[name].run_id for name in "ab"}
+        bad = {"name": "marked", "sql": "SELECT valu FROM in_b JOIN (SELECT 1 AS one) ON true"}
+        with pytest.raises(SpecInvalid) as refused:
+            changing.apply(run, {**spec, "views": [bad], "queries": [changing.query("b", "marked")]})
+        assert any("valu" in problem.message for problem in refused.value.problems)
+        missing = {"name": "nothing", "static": {"csv": {"path": "/nowhere/at/all", "schema": "v LONG"}}}
+        with pytest.raises(NotReady):
+            changing.apply(
+                run,
+                {
+                    **spec,
+                    "sources": [*spec["sources"], missing],
+                    "views": [{"name": "marked", "sql": "SELECT value FROM in_b CROSS JOIN nothing"}],
+                },
+            )
+        with pytest.raises(NeedsDriver, match=r"spec\.timeZone"):
+            changing.apply(run, {**spec, "timeZone": "Europe/Berlin"})
+        last = run["b"].batch or 0
+        run.until(lambda: (run["b"].batch or 0) > last + 1)
+        assert {name: run[name].run_id for name in "ab"} == before
+        assert list(run.states()) == ["a", "b"]
+
+
+def test_a_second_change_replaces_a_first_one_that_still_waits_for_its_batch(changing: Changing) -> None:
+    def spec(mark: str) -> Any:
+        view = {"name": "marked", "sql": f"SELECT value, '{mark}' AS mark FROM in_b"}
+        return changing.spec(changing.query("a"), changing.query("b", "marked"), views=[view])
+
+    with changing.stage.running(**spec("one")) as run:
+        begun(run, "a", "b")
+        first = run["a"].run_id
+        changing.apply(run, spec("two"))
+        changing.apply(run, spec("three"))
+        run.until(lambda: any(row["mark"] == "three" for row in changing.rows("b")))
+        assert run["a"].run_id == first
+    rows = changing.rows("b")
+    assert {row["mark"] for row in rows} == {"one", "three"}
+    assert sorted(row["value"] for row in rows) == list(range(len(rows)))
+
+
+def test_a_change_that_would_misread_the_state_changes_nothing(changing: Changing) -> None:
+    def spec(minutes: int) -> Any:
+        view = {
+            "name": "counted",
+            "sql": f"SELECT window(timestamp, '{minutes} minutes') AS w, count(*) AS n FROM in_b GROUP BY 1",
+        }
+        source = {
+            "name": "in_b",
+            "rate": {"rowsPerSecond": 20},
+            "watermark": {"column": "timestamp", "delay": "1 minute"},
+        }
+        query = changing.query("b", "counted", outputMode="append")
+        return changing.spec(changing.query("a"), query, views=[view]) | {
+            "sources": [{"name": "in_a", "rate": {"rowsPerSecond": 20}}, source]
+        }
+
+    with changing.stage.running(**spec(5)) as run:
+        begun(run, "a", "b")
+        before = {name: run[name].run_id for name in "ab"}
+        with pytest.raises(NotReady, match="cannot continue from its checkpoint") as refused:
+            changing.apply(run, spec(10))
+        assert refused.value.reason == "CheckpointIncompatible"
+        last = run["b"].batch or 0
+        run.until(lambda: (run["b"].batch or 0) > last)
+        assert {name: run[name].run_id for name in "ab"} == before
+
+
+def test_the_record_of_the_document_follows_the_change(changing: Changing) -> None:
+    queries = [changing.query("a"), changing.query("b")]
+    record = changing.stage.folder / "checkpoints" / "b" / "_1.mainstem-document.json"
+    with changing.stage.running(**changing.spec(*queries)) as run:
+        run.until(record.exists)
+        old = record.read_text()
+        changing.apply(
+            run, changing.spec(queries[0], changing.query("b", trigger={"processingTime": "300 ms"}))
+        )
+        run.until(lambda: record.read_text() != old)
+        assert "300 ms" in record.read_text()
