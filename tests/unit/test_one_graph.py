@@ -28,8 +28,13 @@ from mainstem_operator.validation.documents import validate
 from unit.operator_steps import SETTINGS
 
 
-BUILDERS = {"language/document.py": 3, "testing/lab.py": 1, "changes/comparison.py": 1}
-"""Module -> its constructors' calls: of what was read, of a subset of its queries, of other generations, of a copy without stores, and of a document to compare."""
+BUILDERS = {
+    "language/analysis/graph.py": 1,
+    "language/document.py": 2,
+    "testing/lab.py": 1,
+    "changes/comparison.py": 1,
+}
+"""Module -> its constructors' calls: of a subset of queries, of what was read, of other generations, of a copy without stores, and of a document to compare."""
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ class Document:
 
     def running_only(self, names: Collection[str]) -> "Document":
         """The same document with these queries running, suspended or not, and all others suspended."""
-        return replace(self, graph=Graph(self.pipeline.running_only(names)))
+        return replace(self, graph=self.graph.running_only(names))
 
     def with_generations(self, generations: Mapping[str, int]) -> "Document":
         """The same document with other generations of the named queries' checkpoints."""

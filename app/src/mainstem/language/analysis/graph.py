@@ -1,7 +1,7 @@
 """The graph of relations that read each other; rules, DataFrames and status share it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
@@ -37,6 +37,10 @@ class Graph:
             for view in self.spec.views
             if view.quarantine and view.quarantine not in (*self.sources, *self.dead_letters, *self.views)
         }
+
+    def running_only(self, names: Collection[str]) -> "Graph":
+        """The graph with these queries running, suspended or not, and all others suspended."""
+        return Graph(self.pipeline.running_only(names))
 
     @cached_property
     def names(self) -> list[str]:

@@ -79,7 +79,7 @@ def successors(
         each.query.name: each for each in supervised_queries(session, graph) if each.query.name in changed
     }
     new = [made[name] for name in changed if name in way.built]
-    only = Graph(graph.pipeline.running_only(way.built))
+    only = graph.running_only(way.built)
     if unready := readiness.before_session(only) or readiness.in_session(session, only, owner):
         raise not_ready(unready)
     waiting.begin(new, analysis.refusals)
@@ -184,4 +184,4 @@ def inherit(new: SupervisedQuery, old: SupervisedQuery) -> None:
 def with_unready(graph: Graph, unready: Mapping[str, NotReady]) -> Graph:
     """The graph as its document is written: a start suspends the queries that are not ready."""
     names = {query.name for query in graph.spec.queries if not query.suspend} | unready.keys()
-    return Graph(graph.pipeline.running_only(names)) if unready else graph
+    return graph.running_only(names) if unready else graph
