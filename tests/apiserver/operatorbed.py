@@ -506,12 +506,14 @@ class Ours:
         state: str = "Running",
         attempt: int = 1,
         summary: Mapping[str, Any] | None = None,
+        reported: Mapping[str, Any] | None = None,
         **query: Any,
     ) -> None:
+        """Write the driver's part of the status; a driver that takes documents over has its revision in `reported`."""
         part = {
             "queries": [{"name": "show", "state": state, "lag": 5, "rowsPerSecond": 9, **query}],
             "summary": summary or {"queries": "1 active", "lag": 5, "rowsPerSecond": 9},
-            "reported": {"attempt": attempt, "time": now()},
+            "reported": {"attempt": attempt, "time": now(), **(reported or {})},
         }
         body = {
             "apiVersion": "/".join(PATH),

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,59 @@ def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -
     assert uid(pipeline) == before
     assert pipeline.condition("DriverRunning")["status"] == "True"
     assert pipeline.status()["phase"] == "Running"
+
+
+def runs(pipeline: Pipeline) -> dict[str, str]:
+    """Query -> Spark's id of its run, which a restart changes."""
+    return {query["name"]: query.get("runId", "") for query in pipeline.status()["queries"]}
+
+
+def applied_at(pipeline: Pipeline, times: int) -> float:
+    """When the driver applied the change number `times`, in seconds since 1970, once it has."""
+
+    def logged() -> list[str]:
+        lines = [
+            line for line in pipeline.log().splitlines() if "the change of the document is applied" in line
+        ]
+        return [json.loads(line)["timestamp"] for line in lines][times - 1 :]
+
+    [text] = within(90, f"{times} changes are applied", logged)
+    return datetime.fromisoformat(text).timestamp()
+
+
+def test_a_change_reaches_the_running_driver_and_restarts_only_what_it_concerns(pipeline: Pipeline) -> None:
+    def queries(weight: int, seconds: int, source: str = "ticks") -> dict[str, Any]:
+        sink = [{"name": "out", "console": {"numRows": 1}}]
+        trigger = {"processingTime": f"{seconds} seconds"}
+        steady = {"name": "steady", "from": "ticks", "to": sink, "trigger": {"processingTime": "1 second"}}
+        show = {"name": "show", "from": source, "to": sink, "trigger": trigger, "pool": {"weight": weight}}
+        view = {"name": "parts", "sql": "SELECT value, explode(value) AS part FROM ticks"}
+        return {"queries": [steady, show], "views": [view] if source == "parts" else []}
+
+    pipeline.apply(small(pipeline.name, **queries(1, 1)))
+    pipeline.wait("Ready", 240)
+    before, pod, first = runs(pipeline), uid(pipeline), pipeline.status()["revision"]
+    changed = time.time()
+    pipeline.patch(**queries(5, 1))
+    weight_seconds = applied_at(pipeline, 1) - changed
+    within(60, "the new revision", lambda: pipeline.status()["revision"] != first)
+    pipeline.wait("Ready", 60)
+    assert runs(pipeline) == before
+    changed = time.time()
+    pipeline.patch(**queries(5, 2))
+    query_seconds = applied_at(pipeline, 2) - changed
+    within(60, "another run of the changed query", lambda: runs(pipeline)["show"] != before["show"])
+    assert runs(pipeline)["steady"] == before["steady"]
+    pipeline.wait("Ready", 60)
+    pipeline.patch(**queries(5, 2, "parts"))
+    refused = within(
+        90, "SpecValid=False", lambda: (c := pipeline.condition("SpecValid")).get("status") == "False" and c
+    )
+    assert "the previous document remains in use" in refused["message"]
+    after = pipeline.status()
+    assert (after["phase"], after["attempt"], uid(pipeline)) == ("Running", 1, pod)
+    assert {query["state"] for query in after["queries"]} == {"Running"}
+    print(f"seconds until a change is applied: weight {weight_seconds:.1f}, trigger {query_seconds:.1f}")
 
 
 HALF = """

@@ -201,27 +201,51 @@ def test_a_second_change_replaces_a_first_one_that_still_waits_for_its_batch(cha
     assert sorted(row["value"] for row in rows) == list(range(len(rows)))
 
 
-def test_a_change_that_would_misread_the_state_changes_nothing(changing: Changing) -> None:
-    def spec(minutes: int) -> Any:
-        view = {
-            "name": "counted",
-            "sql": f"SELECT window(timestamp, '{minutes} minutes') AS w, count(*) AS n FROM in_b GROUP BY 1",
-        }
-        source = {
-            "name": "in_b",
-            "rate": {"rowsPerSecond": 20},
-            "watermark": {"column": "timestamp", "delay": "1 minute"},
-        }
-        query = changing.query("b", "counted", outputMode="append")
-        return changing.spec(changing.query("a"), query, views=[view]) | {
-            "sources": [{"name": "in_a", "rate": {"rowsPerSecond": 20}}, source]
-        }
+def windows(changing: Changing, minutes: int, **more: Any) -> Any:
+    """A pipeline whose query `b` counts in windows of this length; `more` goes to the query."""
+    view = {
+        "name": "counted",
+        "sql": f"SELECT window(timestamp, '{minutes} minutes') AS w, count(*) AS n FROM in_b GROUP BY 1",
+    }
+    source = {
+        "name": "in_b",
+        "rate": {"rowsPerSecond": 20},
+        "watermark": {"column": "timestamp", "delay": "1 minute"},
+    }
+    query = changing.query("b", "counted", outputMode="append", **more)
+    return changing.spec(changing.query("a"), query, views=[view]) | {
+        "sources": [{"name": "in_a", "rate": {"rowsPerSecond": 20}}, source]
+    }
 
-    with changing.stage.running(**spec(5)) as run:
+
+def test_a_query_that_changed_while_it_was_suspended_is_compared_with_its_checkpoint(
+    changing: Changing,
+) -> None:
+    record = changing.stage.folder / "checkpoints" / "b" / "_1.mainstem-document.json"
+    with changing.stage.running(**windows(changing, 5)) as run:
+        begun(run, "a", "b")
+        run.until(record.exists)
+        changing.apply(run, windows(changing, 5, suspend=True))
+        run.until(lambda: run["b"].state is QueryState.SUSPENDED)
+        changing.apply(run, windows(changing, 10, suspend=True))
+        with pytest.raises(NotReady, match="cannot continue from its checkpoint") as refused:
+            changing.apply(run, windows(changing, 10))
+        assert refused.value.reason == "CheckpointIncompatible"
+        with pytest.raises(NeedsDriver, match="chooses its checkpoint"):
+            changing.apply(run, windows(changing, 10, checkpoint={"onChange": "newGeneration"}))
+        assert run["b"].state is QueryState.SUSPENDED
+        changing.apply(run, windows(changing, 5))
+        run.until(lambda: run["b"].state is QueryState.RUNNING)
+
+
+def test_a_change_that_would_misread_the_state_changes_nothing(changing: Changing) -> None:
+    with changing.stage.running(**windows(changing, 5)) as run:
         begun(run, "a", "b")
         before = {name: run[name].run_id for name in "ab"}
+        with pytest.raises(NeedsDriver, match="starts with an empty checkpoint"):
+            changing.apply(run, windows(changing, 10, checkpoint={"onChange": "newGeneration"}))
         with pytest.raises(NotReady, match="cannot continue from its checkpoint") as refused:
-            changing.apply(run, spec(10))
+            changing.apply(run, windows(changing, 10))
         assert refused.value.reason == "CheckpointIncompatible"
         last = run["b"].batch or 0
         run.until(lambda: (run["b"].batch or 0) > last)

@@ -47,7 +47,7 @@ def test_a_run_takes_each_change_of_its_file_and_ignores_what_it_cannot_apply(tm
         write(file, spec("no_column", first, query("second", "marked")))
         driver.until(lambda: has_logged("UNRESOLVED_COLUMN") or has_logged("no_column"), 60)
         write(file, spec("'new'", first, timeZone="Europe/Berlin"))
-        driver.until(lambda: has_logged("it needs a new run"), 60)
+        driver.until(lambda: has_logged("NewDriverNeeded"), 60)
         driver.process.terminate()
         assert driver.wait(120) == 0, driver.stderr[-3000:]
     queries = {each["name"]: each["state"] for each in driver.final()["queries"]}

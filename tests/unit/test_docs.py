@@ -29,7 +29,7 @@ CLUSTER = ROOT / "docs" / "cluster.md"
 APP = ROOT / "app" / "src" / "mainstem"
 OPERATOR = ROOT / "operator" / "src" / "mainstem_operator"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "CheckpointCompatible", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
+CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "CheckpointCompatible", "DocumentApplied", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
 
 
 def text(page: Path) -> str:

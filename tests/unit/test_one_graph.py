@@ -29,12 +29,12 @@ from unit.operator_steps import SETTINGS
 
 
 BUILDERS = {
-    "language/analysis/graph.py": 1,
-    "language/document.py": 2,
+    "language/analysis/graph.py": 2,
+    "language/document.py": 1,
     "testing/lab.py": 1,
     "changes/comparison.py": 1,
 }
-"""Module -> its constructors' calls: of a subset of queries, of what was read, of other generations, of a copy without stores, and of a document to compare."""
+"""Module -> its constructors' calls: of a subset of queries, of other generations, of what was read, of a copy without stores, and of a document to compare."""
 
 
 @pytest.fixture

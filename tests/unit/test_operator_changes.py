@@ -7,7 +7,7 @@ from mainstem.changes.refusals import RefusedQuery
 from mainstem_operator.decisions import checkpoints
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.observed.conditions import timestamp
-from mainstem_operator.validation.documents import refused_changes
+from mainstem_operator.validation.documents import DocumentChange, change
 from unit.operator_steps import (
     NOW,
     SPEC,
@@ -150,12 +150,12 @@ def test_only_a_driver_that_runs_or_is_kept_is_protected(
 )
 def test_only_a_query_that_runs_protects_its_driver(state: str, counts: bool) -> None:
     observed = observation(body(status=status("Running", body()) | reported(state, "Running")))
-    assert checkpoints.in_use(observed, REFUSED) == (REFUSED if counts else ())
+    assert checkpoints.in_use(observed, DocumentChange(REFUSED)) == (REFUSED if counts else ())
 
 
 def test_a_query_that_the_driver_does_not_report_does_not_count() -> None:
     observed = observation(body(status=status("Running", body()) | reported("Running")))
-    assert checkpoints.in_use(observed, (RefusedQuery("new", "m"),)) == ()
+    assert checkpoints.in_use(observed, DocumentChange((RefusedQuery("new", "m"),))) == ()
 
 
 @pytest.mark.parametrize(("on_change", "names"), [("refuse", ["a"]), ("keep", []), ("newGeneration", [])])
@@ -172,6 +172,9 @@ def test_documents_are_compared_by_their_texts(on_change: str, names: list[str])
         }
         return revision(body(spec)).text
 
-    refused = refused_changes(text("1 minute"), text("5 minutes", onChange=on_change))
-    assert [each.query for each in refused] == names
-    assert refused_changes(text("1 minute"), text("1 minute")) == ()
+    compared = change(text("1 minute"), text("5 minutes", onChange=on_change))
+    assert [each.query for each in compared.refused] == names
+    assert compared.driver == (
+        ("the query a starts with an empty checkpoint",) if on_change == "newGeneration" else ()
+    )
+    assert change(text("1 minute"), text("1 minute")) == DocumentChange()

@@ -19,6 +19,7 @@ from mainstem_operator.observed.conditions import (
     DERIVED,
     ENDED,
     FALSE,
+    ONLY_FALSE,
     TRUE,
     UNKNOWN,
     Condition,
@@ -48,7 +49,7 @@ def test_ready_shows_the_first_condition_that_is_not_true(conditions: list[Condi
     assert [entry for entry in rest if entry.type not in DERIVED] == conditions
     assert ready.type == "Ready"
     by_type = {entry.type: entry for entry in conditions}
-    chain = [by_type.get(name) for name in DEPENDENTS if name in by_type or name != CHECKPOINT_COMPATIBLE]
+    chain = [by_type.get(name) for name in DEPENDENTS if name in by_type or name not in ONLY_FALSE]
     first = next((entry for entry in chain if entry is None or entry.status != TRUE), None)
     if all(entry is not None and entry.status == TRUE for entry in chain):
         assert ready == Condition("Ready", TRUE, "Running", "every query is active")

@@ -6,6 +6,7 @@ A few dictionaries play the API server, because this tests decisions. The tier `
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -13,14 +14,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from mainstem.language.model.status.pipeline_status import MAX_BYTES, Phase, Status
+from mainstem.names import UPDATE
 from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.decisions.checkpoints import has_driver
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.manifests import pods
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
-from mainstem_operator.observed.observation import Observation, Refusal
-from mainstem_operator.validation.documents import ValidationResult, validate
+from mainstem_operator.observed.observation import Observation, Refusal, running_revision
+from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
 from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
 
 
@@ -47,6 +50,12 @@ def validation_of(pipeline: dict[str, Any]) -> ValidationResult:
     return _VALIDATED[key]
 
 
+def has_reported(pipeline: dict[str, Any], its_pod: dict[str, Any] | None) -> bool:
+    """Whether the driver of the pod has reported its revision."""
+    part = pipeline.get("status", {}).get("reported", {})
+    return its_pod is not None and part.get("attempt") == pod_status.attempt(its_pod) and "revision" in part
+
+
 class Life(RuleBasedStateMachine):
     """One pipeline, its driver's pod, and an operator that may die between any two writes."""
 
@@ -61,30 +70,55 @@ class Life(RuleBasedStateMachine):
         self.seen_attempts: list[int] = []
         self.refused: Refusal | None = None
         self.finished = False
+        self.taking_over: tuple[str, int] | None = None
+        self.taking_over_since = NOW
 
-    @initialize(document=st.sampled_from(DOCUMENTS))
-    def applied(self, document: dict[str, Any]) -> None:
+    @initialize(document=st.sampled_from(DOCUMENTS), runs=st.booleans())
+    def applied(self, document: dict[str, Any], runs: bool = False) -> None:
         self.body = body(document)
+        if runs:
+            self.turns()
+        if self.living():
+            self.the_container_starts()
+            self.the_driver_reports(["Running", "Idle"])
 
     # -- the operator
 
     def look(self) -> Observation:
         validation = validation_of(self.body)
-        name = self.status.get("revision")
-        current = None if validation.revision else self.revisions.get(name)
         wanted = validation.revision
-        asked = wanted and (self.pod is None or pod_status.revision(self.pod) != wanted.name)
-        return Observation(
+        name = running_revision(self.body, self.pod) or self.status.get("revision")
+        had = has_driver(self.body, self.pod)
+        current = self.revisions.get(name) if wanted is None or (wanted.name != name and had) else None
+        asked = wanted and wanted.name != running_revision(self.body, self.pod)
+        observed = Observation(
             body=copy.deepcopy(self.body),
             pod=copy.deepcopy(self.pod),
             gone=self.gone,
             validation=validation,
             current=current,
+            change=self.change(current, wanted),
             refused=self.refused if asked else None,
             now=self.now,
             settings=SETTINGS,
             start_age=(self.now - self.created).total_seconds() if self.living() and not self.runs() else 0.0,
         )
+        return replace(observed, update_age=self.update_age(observed))
+
+    def change(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
+        """What a change does; every third document needs a new driver."""
+        if running is None or wanted is None or not has_reported(self.body, self.pod):
+            return None
+        return DocumentChange(driver=("spec.image",) if int(wanted.name, 16) % 3 == 0 else ())
+
+    def update_age(self, observed: Observation) -> float:
+        wanted = observed.validation.revision
+        taking_over = None
+        if observed.takes_documents and wanted and wanted.name != observed.running_revision:
+            taking_over = (wanted.name, observed.status["reported"]["attempt"])
+        if taking_over != self.taking_over:
+            self.taking_over, self.taking_over_since = taking_over, self.now
+        return (self.now - self.taking_over_since).total_seconds()
 
     @property
     def status(self) -> dict[str, Any]:
@@ -112,6 +146,14 @@ class Life(RuleBasedStateMachine):
                 self.gone, self.pod = self.pod, None
             else:
                 self.tell_to_go()
+            return True
+        if next_plan.update:
+            assert self.pod is not None
+            assert self.runs()
+            assert not pod_status.leaving(self.pod)
+            assert pod_status.handed_revision(self.pod) != next_plan.update.name, "handed over twice"
+            self.revisions[next_plan.update.name] = next_plan.update
+            self.pod["metadata"]["annotations"][UPDATE] = next_plan.update.name
             return True
         if next_plan.start:
             assert self.pod is None, "two drivers at a time"
@@ -158,6 +200,7 @@ class Life(RuleBasedStateMachine):
         assert again.events == ()
         assert not again.stop
         assert again.start is None
+        assert again.update is None
 
     @rule()
     def dies_after_the_status(self) -> None:
@@ -191,13 +234,38 @@ class Life(RuleBasedStateMachine):
 
     @precondition(lambda self: self.runs())
     @rule(
-        states=st.lists(st.sampled_from(STATES), min_size=1, max_size=3), silent=st.booleans(), asleep=ASLEEP
+        states=st.lists(st.sampled_from(STATES), min_size=1, max_size=3),
+        silent=st.booleans(),
+        old=st.booleans(),
+        asleep=ASLEEP,
     )
-    def the_driver_reports(self, states: list[str], silent: bool = False, asleep: bool = False) -> None:
+    def the_driver_reports(
+        self, states: list[str], silent: bool = False, old: bool = False, asleep: bool = False
+    ) -> None:
         assert self.pod is not None
         part = reported(*states, attempt=pod_status.attempt(self.pod))
+        if not old or has_reported(self.body, self.pod):
+            part["reported"]["revision"] = running_revision(self.body, self.pod)
         part["reported"]["time"] = timestamp(self.now - timedelta(seconds=500 if silent else 0))
         self.body["status"] = self.status | part
+        self.woken(asleep)
+
+    @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
+    @rule(
+        outcome=st.sampled_from(["applied", "SpecInvalid", "TopicMissing", "NewDriverNeeded"]), asleep=ASLEEP
+    )
+    def the_driver_takes_over(self, outcome: str = "applied", asleep: bool = False) -> None:
+        assert self.pod is not None
+        before = self.status["reported"]
+        part = {**before, "time": timestamp(self.now)}
+        part.pop("refused", None)
+        handed = pod_status.handed_revision(self.pod)
+        if outcome == "applied":
+            part["revision"] = handed
+        else:
+            retried = outcome == "TopicMissing"
+            part["refused"] = {"revision": handed, "reason": outcome, "message": "m", "retried": retried}
+        self.body["status"] = self.status | {"reported": part}
         self.woken(asleep)
 
     @precondition(lambda self: self.runs())
@@ -318,6 +386,16 @@ class Life(RuleBasedStateMachine):
         ready = [entry for entry in self.status.get("conditions", ()) if entry["type"] == "Ready"]
         if ready and ready[0]["status"] == "True" and self.status["phase"] not in AT_REST:
             assert self.status["reported"]["attempt"] == self.status["attempt"]
+
+    @invariant()
+    def a_pipeline_is_ready_only_with_its_document(self) -> None:
+        ready = [entry for entry in self.status.get("conditions", ()) if entry["type"] == "Ready"]
+        if not ready or ready[0]["status"] != "True" or self.status["phase"] in AT_REST:
+            return
+        current = self.status["observedGeneration"] == self.body["metadata"]["generation"]
+        wanted = validation_of(self.body).revision
+        if current and wanted is not None:
+            assert self.status["revision"] == wanted.name
 
     @invariant()
     def it_is_ready_or_reconciling_or_stalled(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from mainstem_operator.decisions.actions import CHANGING_SECONDS, Plan, Start
-from mainstem_operator.decisions.plan import CLEANUP_SECONDS
+from mainstem_operator.decisions.driver_deletion import CLEANUP_SECONDS
 from mainstem_operator.decisions.starts import SOON_SECONDS
 from mainstem_operator.observed.conditions import timestamp
 from mainstem_operator.observed.pod_status import PodWarning, newest_warning, starts_silently, vanished

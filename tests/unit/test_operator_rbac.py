@@ -25,8 +25,8 @@ APPLIED = {"create", "get", "patch"}
 USED: dict[tuple[str, str], set[str]] = {
     ("mainstem.dev", "streamingpipelines"): {"list", "watch", "patch"},  # Kopf's watch and finalizer
     ("mainstem.dev", "streamingpipelines/status"): {"patch"},
-    ("", "pods"): {"list", "watch", "get", "create", "delete"},
-    ("", "configmaps"): {"get", "create", "list", "delete"},
+    ("", "pods"): APPLIED | {"list", "watch", "delete"},
+    ("", "configmaps"): APPLIED | {"list", "delete"},
     ("", "serviceaccounts"): APPLIED,
     ("", "secrets"): {"create", "get", "update"},  # the last two for the certificate of the webhook
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): {"get", "patch"},
@@ -42,7 +42,7 @@ HELD_FOR_OTHERS: dict[tuple[str, str], set[str]] = {
     ("mainstem.dev", "streamingpipelines/finalizers"): {
         "update"
     },  # admission asks, where owners block deletion
-    ("", "pods"): {"patch", "deletecollection"},  # only to grant it to drivers with executors
+    ("", "pods"): {"deletecollection"},  # only to grant it to drivers with executors
 }
 
 

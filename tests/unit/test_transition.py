@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from harness.documents import pipeline_head
-from mainstem.changes.transition import Step, transition
+from mainstem.changes.transition import Step, continued, transition
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 
@@ -42,6 +42,10 @@ def changed(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
     return spec
 
 
+def other_view(spec: dict[str, Any]) -> None:
+    spec["views"][0].update(sql="SELECT value * 3 AS value FROM left_in")
+
+
 KEEP, START, REPLACE, SUSPEND, REMOVE = Step.KEEP, Step.START, Step.REPLACE, Step.SUSPEND, Step.REMOVE
 NOTHING = {"left": KEEP, "right": KEEP, "idle": KEEP}
 STEPS: dict[str, tuple[Callable[[dict[str, Any]], Any], dict[str, Step]]] = {
@@ -52,7 +56,7 @@ STEPS: dict[str, tuple[Callable[[dict[str, Any]], Any], dict[str, Step]]] = {
     "a source that nothing reads": (lambda spec: spec["sources"].append({"name": "x", "rate": {}}), NOTHING),
     "the order": (lambda spec: spec["queries"].reverse(), NOTHING),
     "a view": (
-        lambda spec: spec["views"][0].update(sql="SELECT value * 3 AS value FROM left_in"),
+        other_view,
         {**NOTHING, "left": REPLACE},
     ),
     "a source": (
@@ -136,3 +140,26 @@ def test_only_a_new_driver_takes_over_another_maintenance_of_tables() -> None:
 
     way = transition(with_sink({}), with_sink({"maintenance": {"vacuum": {"retain": "8 days"}}}))
     assert way.driver == ("the maintenance of /data/t changes",)
+
+
+def test_a_document_that_chooses_generations_continues_on_those_in_use() -> None:
+    def with_checkpoint(generation: int, on_change: str) -> Graph:
+        checkpoint = {"generation": generation, "onChange": on_change}
+        return graph(changed(lambda spec: spec["queries"][0].update(checkpoint=checkpoint)))
+
+    def generation(running: Graph, wanted: Graph) -> int:
+        return continued(running, wanted).spec.queries[0].checkpoint.generation
+
+    running = with_checkpoint(3, "newGeneration")
+    assert generation(running, with_checkpoint(1, "newGeneration")) == 3
+    assert generation(running, with_checkpoint(1, "refuse")) == 1
+    assert generation(running, with_checkpoint(4, "newGeneration")) == 4
+
+
+def test_a_query_begins_on_a_checkpoint_that_the_running_document_does_not_use() -> None:
+    running = graph(document())
+    resumed = graph(changed(lambda spec: spec["queries"][2].update(suspend=False)))
+    assert transition(running, resumed).begun == {"idle"}
+    moved = graph(changed(lambda spec: spec["queries"][0].update(checkpoint={"generation": 2})))
+    assert transition(running, moved).begun == {"left"}
+    assert transition(running, graph(changed(other_view))).begun == set()

@@ -109,7 +109,7 @@ def run(
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
         from mainstem.runtime import runner
-        from mainstem.runtime.watching import DocumentWatch
+        from mainstem.runtime.watching import DocumentWatch, FileChanges
 
         options = runner.on_this_machine(
             document,
@@ -119,7 +119,7 @@ def run(
             report=report,
             strict=strict,
             verbose=verbose,
-            watch=DocumentWatch(Path(file), chosen) if watch else None,
+            watch=DocumentWatch(FileChanges(Path(file), chosen)) if watch else None,
         )
         runner.run(document, options)
     except MainstemError as error:

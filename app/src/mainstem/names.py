@@ -10,7 +10,7 @@ GROUP, VERSION = API_VERSION.split("/")
 KIND: Final = "StreamingPipeline"
 PLURAL: Final = "streamingpipelines"
 """API group, version, kind and plural of the resource, as the CustomResourceDefinition has them."""
-CRD_REVISION: Final = 8
+CRD_REVISION: Final = 9
 """Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
 SCHEMA: Final = f"{GROUP}/schema"
 """Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""
@@ -37,6 +37,8 @@ TEMPLATE_HASH: Final = f"{GROUP}/template-hash"
 """Annotation of the driver pod: a hash of everything that the operator built the pod from."""
 RESTART_NONCE: Final = f"{GROUP}/restart-nonce"
 """Annotation of the driver pod: `spec.restartNonce` at its creation; absent without a nonce."""
+UPDATE: Final = f"{GROUP}/update"
+"""Annotation of the driver pod: the last revision that the operator handed to the running driver; absent before the first."""
 RESERVED_PREFIXES: Final = (f"{GROUP}/", "spark-")
 """Prefixes of labels and annotations that no pod template may set, besides name, manager and component."""
 
@@ -48,6 +50,8 @@ UID: Final = 10001
 
 DOCUMENT_DIR: Final = "/etc/mainstem/document"
 DOCUMENT_KEY: Final = "pipeline.yaml"
+UPDATE_DIR: Final = "/etc/mainstem/update"
+"""The folder in which a running driver finds a changed document, in a file with the name `update_key`."""
 EXECUTOR_KEY: Final = "executor.yaml"
 SECRETS_DIR: Final = "/etc/mainstem/secrets"
 SPARK_SECRET_DIR: Final = "/etc/mainstem/spark-secret"  # noqa: S105 - a folder
@@ -76,6 +80,8 @@ ENV_POD: Final = "MAINSTEM_POD_NAME"
 ENV_POD_IP: Final = "MAINSTEM_POD_IP"
 ENV_POD_UID: Final = "MAINSTEM_POD_UID"
 ENV_ATTEMPT: Final = "MAINSTEM_ATTEMPT"
+ENV_REVISION: Final = "MAINSTEM_REVISION"
+"""The revision of the document with which the driver starts; may be absent."""
 ENV_RUN: Final = "MAINSTEM_RUN"
 """The name of the run, unique over all pipelines and times; may be absent."""
 ENV_CLUSTER: Final = "MAINSTEM_CLUSTER_UID"
@@ -111,6 +117,16 @@ def spark_secret_name(pipeline: str, uid: str) -> str:
 def revision_name(pipeline: str, revision: str) -> str:
     """Name of the ConfigMap with the document of a revision."""
     return f"{pipeline}-{revision}"
+
+
+def update_name(pipeline: str) -> str:
+    """Name of the ConfigMap with the document that a running driver shall apply."""
+    return f"{pipeline}-update"
+
+
+def update_key(attempt: int, revision: str) -> str:
+    """Name of the only file of that ConfigMap, with the driver start number of the driver that the document is for."""
+    return f"{attempt}-{revision}.yaml"
 
 
 def template_name(pipeline: str, digest: str) -> str:

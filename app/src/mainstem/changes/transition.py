@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from mainstem.changes.comparison import compare
 from mainstem.changes.deployment import driver_changes
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import Model
@@ -43,10 +44,12 @@ class Transition:
     Attributes:
         steps: query -> its step; the queries of the wanted document in its order, then the removed ones.
         driver: why only a new driver can run the wanted document, one field or sentence each; empty if this one can.
+        continuing: the queries that run, on the checkpoint that the wanted document names.
     """
 
     steps: Mapping[str, Step]
     driver: tuple[str, ...] = ()
+    continuing: frozenset[str] = frozenset()
 
     @property
     def kept(self) -> frozenset[str]:
@@ -54,9 +57,26 @@ class Transition:
         return frozenset(name for name, step in self.steps.items() if step is Step.KEEP)
 
     @property
+    def begun(self) -> frozenset[str]:
+        """The queries that begin on a checkpoint on which the running document has not run them."""
+        return frozenset(name for name in self.built if name not in self.continuing)
+
+    @property
     def built(self) -> frozenset[str]:
         """The queries that get a new plan."""
         return frozenset(name for name, step in self.steps.items() if step in (Step.START, Step.REPLACE))
+
+
+def continued(running: Graph, wanted: Graph) -> Graph:
+    """The wanted document on the checkpoints in use: with `checkpoint.onChange: newGeneration` the driver has chosen a generation."""
+    used = {query.checkpoint_id: query.checkpoint.generation for query in running.spec.queries}
+    chosen = {
+        query.name: used[query.checkpoint_id]
+        for query in wanted.spec.queries
+        if query.checkpoint.on_change == "newGeneration"
+        and used.get(query.checkpoint_id, 0) > query.checkpoint.generation
+    }
+    return wanted.with_generations(chosen) if chosen else wanted
 
 
 def transition(running: Graph, wanted: Graph) -> Transition:
@@ -67,10 +87,18 @@ def transition(running: Graph, wanted: Graph) -> Transition:
     causes = (
         *_driver(running, wanted),
         *_moved(running, wanted),
+        *_renewed(running, wanted),
         *_ending(wanted, steps),
         *_maintained(running, wanted),
     )
-    return Transition(MappingProxyType(steps), causes)
+    continuing = (
+        query.name
+        for query in wanted.spec.queries
+        if query.name in old
+        and not old[query.name].suspend
+        and old[query.name].checkpoint_path == query.checkpoint_path
+    )
+    return Transition(MappingProxyType(steps), causes, frozenset(continuing))
 
 
 def _step(running: Graph, wanted: Graph, was: Query | None, now: Query) -> Step:
@@ -115,6 +143,21 @@ def _moved(running: Graph, wanted: Graph) -> list[str]:
         f"the checkpoint {query.checkpoint_path} moves from query {owners[query.checkpoint_path]} to {query.name}"
         for query in wanted.spec.queries
         if owners.get(query.checkpoint_path, query.name) != query.name
+    ]
+
+
+def _renewed(running: Graph, wanted: Graph) -> list[str]:
+    """Queries that get an empty checkpoint by `checkpoint.onChange`: only a start of the driver chooses a generation."""
+    choosing = {
+        query.name
+        for query in wanted.spec.queries
+        if not query.suspend and query.checkpoint.on_change == "newGeneration"
+    }
+    refused = compare(running, wanted).refused if choosing else ()
+    return [
+        f"the query {each.query} starts with an empty checkpoint"
+        for each in refused
+        if each.query in choosing
     ]
 
 

@@ -49,7 +49,7 @@ class Document:
 
     def with_generations(self, generations: Mapping[str, int]) -> "Document":
         """The same document with other generations of the named queries' checkpoints."""
-        return replace(self, graph=Graph(self.pipeline.with_generations(generations)))
+        return replace(self, graph=self.graph.with_generations(generations))
 
     def located(self, error: SpecInvalid) -> SpecInvalid:
         """The same error with lines of this document, for problems that have no line yet."""

@@ -1,6 +1,6 @@
 """Which reasons each condition has: the rows of the table in docs/cluster.md."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from mainstem.reasons import (
     conditions,
@@ -10,25 +10,7 @@ from mainstem.reasons import (
     missing_servers,
     query_failures,
 )
-from mainstem.reasons.reason import Reason
-
-
-class ConditionRow(NamedTuple):
-    """One row: reasons that a condition has with one status.
-
-    Attributes:
-        condition: the condition's type, such as `Ready`.
-        status: `True`, `False` or `Unknown`.
-        reasons: the entries of the row; empty if the reason comes from elsewhere and `label` describes it.
-        meaning: Markdown; empty for the meaning of the first reason.
-        label: Markdown of the cell with the reasons; `{}` stands for their names.
-    """
-
-    condition: str
-    status: str
-    reasons: tuple[Reason, ...]
-    meaning: str = ""
-    label: str = "{}"
+from mainstem.reasons.condition_row import ConditionRow
 
 
 _NOT_REPORTED: Final = "This driver has not written its status yet."
@@ -103,6 +85,20 @@ CONDITION_ROWS: Final = (
         "A query that runs could not continue from its checkpoint with the changed document. The message names "
         "query, field and what would go wrong. The driver continues with the previous document. The condition is "
         "present only while it is False.",
+    ),
+    ConditionRow(
+        "DocumentApplied",
+        "False",
+        (conditions.APPLYING,),
+        "The running driver takes the changed document over. The condition is present only while it is False.",
+    ),
+    ConditionRow(
+        "DocumentApplied",
+        "False",
+        (),
+        "The driver could not take the changed document over, because something that it needs is missing. The driver "
+        "continues with the document before, and tries again.",
+        label="a reason of the [driver's](runbook.md#reasons)",
     ),
     ConditionRow("DriverRunning", "True", (healthy.RUNNING,), "The driver container runs."),
     ConditionRow(

@@ -203,5 +203,17 @@ SUSPENDING: Final = Reason(
     "[limits](cluster.md#limits).",
 )
 UPDATING: Final = SUSPENDING.also("Updating")
+APPLYING: Final = Reason(
+    "Applying",
+    "The running driver takes a changed document over: it builds the changed queries, and replaces each at the end of a "
+    "batch. The other queries run on.",
+    "Wait a minute. If the driver has not applied the document by then, the operator replaces the driver.",
+)
+NEW_DRIVER_NEEDED: Final = Reason(
+    "NewDriverNeeded",
+    "A running driver cannot apply the changed document: only a new driver can. The message names the fields. "
+    "The operator replaces the driver; `mainstem run --watch` continues with the document before.",
+    "On a machine end the run and start it again.",
+)
 DRAINING: Final = SUSPENDING.also("Draining")
 DELETING: Final = SUSPENDING.also("Deleting")

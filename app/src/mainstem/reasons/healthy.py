@@ -15,6 +15,9 @@ DRAINED: Final = Reason("Drained", "The driver has stopped after its running bat
 IDLE: Final = Reason("Idle", "There is nothing to read. This is not an error.")
 PROGRESSING: Final = Reason("Progressing", "No query is stalled.")
 READY: Final = Reason("Ready", "The event of the phase `Running`: every query is active.")
+DOCUMENT_APPLIED: Final = Reason(
+    "DocumentApplied", "The event of a changed document that the running driver has taken over."
+)
 RESTARTING: Final = Reason("Restarting", "The driver drains because `spec.restartNonce` has a new value.")
 ROWS_READ: Final = Reason("RowsRead", "At least one query reads rows.")
 RUNNING: Final = Reason("Running", "The driver container runs, or every query is active.")

@@ -48,6 +48,7 @@ class Plan:
         stop: True if the operator deletes the driver pod.
         grace: the grace period of that deletion in seconds, 0 without the node; None for that of the pod.
         start: the driver to start.
+        update: the revision to hand to the running driver.
         events: the Kubernetes events to post.
         requeue: seconds until the next reconcile; None if only an event or the resync causes it.
         finished: True if the operator may release the resource.
@@ -58,6 +59,7 @@ class Plan:
     stop: bool = False
     grace: float | None = None
     start: Start | None = None
+    update: Revision | None = None
     events: tuple[PipelineEvent, ...] = ()
     requeue: float | None = None
     finished: bool = False

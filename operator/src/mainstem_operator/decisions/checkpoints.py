@@ -10,9 +10,11 @@ from mainstem import reasons
 from mainstem.changes.refusals import WAYS_OUT, RefusedQuery
 from mainstem.language.model.status.states import QueryState
 
+from mainstem_operator.decisions import updates
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import CHECKPOINT_COMPATIBLE, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation, written_status
+from mainstem_operator.validation.documents import DocumentChange
 
 
 _NOT_RUNNING: Final = (QueryState.FAILED, QueryState.WAITING, QueryState.SUSPENDED, QueryState.COMPLETED)
@@ -39,8 +41,9 @@ def guarded(observation: Observation) -> bool:
     return pod is not None and report.get("attempt") == pod_status.attempt(pod)
 
 
-def in_use(observation: Observation, refused: tuple[RefusedQuery, ...]) -> tuple[RefusedQuery, ...]:
-    """Those refused queries that run."""
+def in_use(observation: Observation, change: DocumentChange | None) -> tuple[RefusedQuery, ...]:
+    """Those refused queries that run, and forbid to stop the driver for the document."""
+    refused = change.refused if change else ()
     states = {query["name"]: query["state"] for query in observation.status.get("queries", ())}
     return tuple(each for each in refused if each.query in states and states[each.query] not in _NOT_RUNNING)
 
@@ -48,13 +51,20 @@ def in_use(observation: Observation, refused: tuple[RefusedQuery, ...]) -> tuple
 def checkpoint_compatible(observation: Observation) -> tuple[Condition, ...]:
     """The condition `CheckpointCompatible`, if the change is refused."""
     if not observation.refused_changes:
-        return ()
+        final = updates.final_refusal(observation)
+        if final is None or final[0] != reasons.CHECKPOINT_INCOMPATIBLE:
+            return ()
+        return (Condition("CheckpointCompatible", FALSE, *final),)
     refused = "; ".join(each.message for each in observation.refused_changes)[:_LONGEST]
     message = f"{refused}; the previous document remains in use. To continue, {WAYS_OUT}"
     return (Condition("CheckpointCompatible", FALSE, reasons.CHECKPOINT_INCOMPATIBLE, message),)
 
 
 def _was_refused(body: Mapping[str, Any]) -> bool:
-    """Whether the status has the condition for this generation of the document."""
-    condition = find_condition(written_status(body), CHECKPOINT_COMPATIBLE)
+    """Whether this generation of the document was refused: by the operator, or by the last driver, which ran another one."""
+    status = written_status(body)
+    refused = status.get("reported", {}).get("refused")
+    if refused and not refused["retried"]:
+        return bool(status.get("observedGeneration") == body["metadata"]["generation"])
+    condition = find_condition(status, CHECKPOINT_COMPATIBLE)
     return condition is not None and condition["observedGeneration"] == body["metadata"]["generation"]

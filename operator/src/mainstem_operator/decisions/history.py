@@ -13,7 +13,7 @@ from mainstem_operator.decisions.health import SILENT_SECONDS
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.observation import Observation, running_revision
 from mainstem_operator.observed.pod_status import DriverEnd
 from mainstem_operator.validation.documents import Revision
 
@@ -50,7 +50,7 @@ def driver_history(observation: Observation) -> DriverHistory:
         (pod for pod in (observation.pod, observation.gone) if pod and pod_status.attempt(pod) == attempt),
         None,
     )
-    revision, run = (pod_status.revision(pod), pod_status.run(pod)) if pod else ("", "")
+    revision, run = (running_revision(observation.body, pod), pod_status.run(pod)) if pod else ("", "")
     return DriverHistory(
         attempt,
         ended,
@@ -98,7 +98,18 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
     )
     deletion_age = now.monotonic - ages.notice("deleting", observation.deleting, now).monotonic
     start_age = now.monotonic - _start_noticed(observation, ages, now).monotonic
-    known = replace(observation, report_age=report_age, deletion_age=deletion_age, start_age=start_age)
+    wanted = observation.validation.revision
+    update = None
+    if observation.takes_documents and wanted is not None and wanted.name != observation.running_revision:
+        update = f"{wanted.name}-{observation.status['reported']['attempt']}"
+    update_age = now.monotonic - ages.notice("update", update, now).monotonic
+    known = replace(
+        observation,
+        report_age=report_age,
+        deletion_age=deletion_age,
+        start_age=start_age,
+        update_age=update_age,
+    )
     before = driver_history(known)
     if before.ended is None or before.ended.finished is None:
         ages.notice("end", None, now)

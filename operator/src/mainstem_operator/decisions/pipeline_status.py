@@ -10,11 +10,13 @@ from mainstem import reasons
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.reasons import Exit
 
+from mainstem_operator.decisions import updates
 from mainstem_operator.decisions.checkpoints import checkpoint_compatible
 from mainstem_operator.decisions.health import tidied
 from mainstem_operator.decisions.history import DriverHistory, last_failure, termination
 from mainstem_operator.observed.conditions import (
     CHECKPOINT_COMPATIBLE,
+    DOCUMENT_APPLIED,
     FALSE,
     TRUE,
     Condition,
@@ -53,12 +55,16 @@ def status(
         observation: what is known of the pipeline.
         before: its drivers so far.
         phase: the phase of the pipeline.
-        others: the conditions besides `SpecValid`, `CheckpointCompatible` and the derived ones.
+        others: the conditions besides those about the document and the derived ones.
         revision: the revision that runs, or ran last.
         schedule: last and next run, if they change.
         next_start: when the operator starts a failed driver again.
     """
-    of_document = [_spec_valid(observation, before), *checkpoint_compatible(observation)]
+    of_document = [
+        _spec_valid(observation, before),
+        *checkpoint_compatible(observation),
+        *updates.document_applied(observation),
+    ]
     conditions = with_summary([*of_document, *others], phase)
     whole = _whole(observation, before, phase, conditions, revision, schedule)
     if failure := last_failure(before.failures, next_start):
@@ -153,6 +159,8 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
     driver, was = now.get("DriverRunning"), before.get("DriverRunning")
     if driver and driver["reason"] == _NODE_SILENT and _differs(driver, was):
         new_events.append(PipelineEvent("Warning", reasons.named(driver["reason"]), driver["message"]))
+    if new_event := _applied(old, new, before.get(DOCUMENT_APPLIED), now.get(DOCUMENT_APPLIED)):
+        new_events.append(new_event)
     for name, bad in _BAD:
         condition = now.get(name)
         if condition and condition["status"] == bad and _differs(condition, before.get(name)):
@@ -160,6 +168,23 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
                 PipelineEvent("Warning", reasons.named(condition["reason"]), condition["message"])
             )
     return tuple(new_events)
+
+
+def _applied(
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    was: Mapping[str, Any] | None,
+    now: Mapping[str, Any] | None,
+) -> PipelineEvent | None:
+    """The event of a document that the running driver has taken over, or has not."""
+    if now is not None and now["reason"] != reasons.APPLYING and _differs(now, was):
+        return PipelineEvent("Warning", reasons.named(now["reason"]), now["message"])
+    if was is None or now is not None or new["phase"] not in ("Running", "Degraded", "Starting"):
+        return None
+    if old.get("revision") == new.get("revision"):
+        return None
+    message = f"the running driver has taken revision {new.get('revision')} over"
+    return PipelineEvent("Normal", reasons.DOCUMENT_APPLIED, message)
 
 
 def _differs(condition: Mapping[str, Any], before: Mapping[str, Any] | None) -> bool:
@@ -177,12 +202,15 @@ def _driver(observation: Observation) -> dict[str, str] | None:
 
 
 def _spec_valid(observation: Observation, before: DriverHistory) -> Condition:
-    """The condition `SpecValid`: from the rules, then from the API server, and last from Spark."""
+    """The condition `SpecValid`: from the rules, then from the API server, and last from Spark in a driver."""
     validation, ended = observation.validation, before.ended
     if validation.revision is None:
         return Condition("SpecValid", FALSE, validation.reason, validation.message)
     if observation.refused:
         return Condition("SpecValid", FALSE, *observation.refused)
+    final = updates.final_refusal(observation)
+    if final is not None and final[0] != reasons.CHECKPOINT_INCOMPATIBLE:
+        return Condition("SpecValid", FALSE, *final)
     same = validation.revision.name == before.revision
     if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same:
         return Condition("SpecValid", FALSE, ended.reason, ended.message)

@@ -13,7 +13,9 @@ from mainstem.names import (
     OPERATOR,
     PIPELINE_LABEL,
     SPARK_SECRET_KEY,
+    UPDATE,
     driver_name,
+    revision_name,
     spark_secret_name,
 )
 
@@ -33,6 +35,7 @@ from mainstem_operator.decisions.actions import Plan, Start
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.manifests import objects, pods
 from mainstem_operator.metrics import STARTS
+from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.observation import written_status
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision
@@ -126,6 +129,36 @@ async def start(
     return pod
 
 
+async def hand_over(
+    cluster: KubernetesApi,
+    body: Mapping[str, Any],
+    pod: Mapping[str, Any],
+    revision: Revision,
+    settings: Settings,
+) -> Object:
+    """Give a running driver another document. Return its pod, whose annotation names the document.
+
+    The change of the annotation also lets the kubelet replace the file at once; otherwise it takes up to two minutes.
+
+    Raises:
+        NameTaken: an object of another owner has a name that the document needs.
+        ApiRejection: the API server rejects an object.
+    """
+    await _made_once(cluster, body, objects.document(body, revision))
+    update = objects.update(body, revision, pod_status.attempt(pod))
+    await _require(cluster, body, update)
+    await cluster.apply(update, OPERATOR)
+    about = {key: pod["metadata"][key] for key in ("name", "namespace", "uid")}
+    annotated = {**about, "annotations": {UPDATE: revision.name}}
+    handed = await cluster.apply(
+        {"apiVersion": POD.api_version, "kind": POD.kind, "metadata": annotated}, OPERATOR
+    )
+    # New executors mount the document of the driver's start.
+    in_use = revision_name(body["metadata"]["name"], pod_status.revision(pod))
+    await prune(cluster, body, revision, settings, in_use=in_use)
+    return handed
+
+
 def _changing(body: Mapping[str, Any], revision: Revision) -> list[Object]:
     """The objects whose content may change between starts."""
     budget = objects.disruption_budget(body, revision)
@@ -210,13 +243,18 @@ async def probe(
 
 
 async def prune(
-    cluster: KubernetesApi, body: Mapping[str, Any], revision: Revision, settings: Settings
+    cluster: KubernetesApi,
+    body: Mapping[str, Any],
+    revision: Revision,
+    settings: Settings,
+    *,
+    in_use: str | None = None,
 ) -> None:
     """Delete the documents and executor templates of old revisions. The newest ones stay, and those of the running
-    revision, however old they are.
+    revision, however old they are, and the document with the name `in_use`.
     """
     about = body["metadata"]
-    run = [each["metadata"]["name"] for each in _files(body, revision, settings)]
+    run = [in_use, *(each["metadata"]["name"] for each in _files(body, revision, settings))]
     for component in (objects.DOCUMENT, objects.TEMPLATE):
         labels = {PIPELINE_LABEL: about["name"], COMPONENT_LABEL: component}
         listed = await cluster.list(CONFIG_MAP, about["namespace"], labels)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainstem.changes.refusals import RefusedQuery
 from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator.api import ownership
@@ -25,9 +24,9 @@ from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Comparison,
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Moment
 from mainstem_operator.observed.conditions import find_condition
-from mainstem_operator.observed.observation import Observation, Refusal, written_status
+from mainstem_operator.observed.observation import Observation, Refusal, running_revision, written_status
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Revision, ValidationResult
+from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
 from mainstem_operator.validation.worker_pool import Validators
 
 
@@ -71,23 +70,24 @@ class Observer:
             driver_warning=warnings.driver.warning if warnings.driver else None,
             executors_warning=warnings.executors.warning if warnings.executors else None,
         )
-        observation = replace(observation, refused_changes=await self._refused_changes(cache, observation))
+        change = await self._change(cache, observation)
+        observation = replace(
+            observation, change=change, refused_changes=checkpoints.in_use(observation, change)
+        )
         observation = replace(observation, refused=await self._refusal(cache, body, observation))
         return with_ages(observation, cache.ages, Moment(observation.now, time.monotonic()))
 
-    async def _refused_changes(
-        self, cache: PipelineCache, observation: Observation
-    ) -> tuple[RefusedQuery, ...]:
-        """The queries that forbid to stop the running driver for the document; each change is compared once."""
+    async def _change(self, cache: PipelineCache, observation: Observation) -> DocumentChange | None:
+        """What the changed document does to the running one, which a driver has reported; each change is compared once."""
         running, wanted = observation.current, observation.validation.revision
         if running is None or wanted is None or not checkpoints.guarded(observation):
-            return ()
+            return None
         known = cache.comparison
         if known is None or known[:2] != (running.name, wanted.name):
             namespace = str(observation.body["metadata"]["namespace"])
-            refused = await self._validators.refused_changes(namespace, running, wanted)
-            known = cache.comparison = Comparison(running.name, wanted.name, refused)
-        return checkpoints.in_use(observation, known.refused)
+            change = await self._validators.change(namespace, running, wanted)
+            known = cache.comparison = Comparison(running.name, wanted.name, change)
+        return known.change
 
     async def _validation(self, cache: PipelineCache, body: Mapping[str, Any]) -> ValidationResult:
         generation = int(body["metadata"]["generation"])
@@ -102,7 +102,7 @@ class Observer:
         self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
     ) -> Revision | None:
         """The revision that runs or ran last, read from its ConfigMap, if the current document is invalid or another one."""
-        name = written_status(body).get("revision") or (pod_status.revision(cache.pod) if cache.pod else "")
+        name = running_revision(body, cache.pod) or written_status(body).get("revision")
         wanted = validation.revision
         if not name or (
             wanted is not None and (wanted.name == name or not checkpoints.has_driver(body, cache.pod))
@@ -140,7 +140,7 @@ class Observer:
             else cache.pod_check.revision == revision.name
         )
         runs = cache.pod is not None and not pod_status.over(cache.pod)
-        if not again and (not runs or (cache.pod and pod_status.revision(cache.pod) == revision.name)):
+        if not again and (not runs or running_revision(body, cache.pod) == revision.name):
             return None
         pod, refusal, patience = await self._read(body), None, ASK_AGAIN_SECONDS
         try:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from mainstem.changes.refusals import RefusedQuery
 from mainstem.names import FINALIZER
 
 from mainstem_operator.api.kubernetes_api import Object
@@ -16,7 +15,7 @@ from mainstem_operator.loop.retries import FailedStep
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.observation import Refusal, StepFailure, written_status
-from mainstem_operator.validation.documents import Revision, ValidationResult
+from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
 
 
 ASK_AGAIN_SECONDS: Final = 60.0
@@ -42,11 +41,11 @@ class PodCheck(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The queries that could not continue from their checkpoints after a change from a revision to a wanted one."""
+    """What the change from a revision to a wanted one does."""
 
     running: str
     wanted: str
-    refused: tuple[RefusedQuery, ...]
+    change: DocumentChange
 
 
 @dataclass

@@ -21,6 +21,7 @@ from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.observation import StepFailure
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Revision
 from mainstem_operator.validation.worker_pool import Validators
 
 
@@ -69,6 +70,9 @@ class Reconciler:
         if next_plan.start is not None:
             async with self._reported_when_slow(cache, post_event):
                 await self._attempt(cache, self._start(cache, next_plan))
+            return True
+        if next_plan.update is not None and cache.pod is not None:
+            await self._attempt(cache, self._hand_over(cache, cache.pod, next_plan.update))
             return True
         return written
 
@@ -122,6 +126,10 @@ class Reconciler:
             cache.pod, cache.deleted_uid = None, pod["metadata"]["uid"]
         else:
             cache.observe_pod(left)
+
+    async def _hand_over(self, cache: PipelineCache, pod: Object, revision: Revision) -> None:
+        assert cache.body is not None
+        cache.observe_pod(await apply.hand_over(self._cluster, cache.body, pod, revision, self._settings))
 
     async def _start(self, cache: PipelineCache, next_plan: Plan) -> None:
         assert cache.body is not None

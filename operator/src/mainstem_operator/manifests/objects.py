@@ -18,6 +18,8 @@ from mainstem.names import (
     driver_name,
     revision_name,
     template_name,
+    update_key,
+    update_name,
 )
 
 from mainstem_operator.manifests import rbac as rights
@@ -27,6 +29,7 @@ from mainstem_operator.validation.documents import Revision
 
 DOCUMENT: Final = "document"
 TEMPLATE: Final = "executor-template"
+UPDATE: Final = "update"
 """Components of a pipeline's ConfigMaps."""
 
 
@@ -95,6 +98,18 @@ def document(body: Mapping[str, Any], revision: Revision) -> Object:
     """The immutable ConfigMap of a revision."""
     name = revision_name(body["metadata"]["name"], revision.name)
     return _kept(metadata(body, name, DOCUMENT), {DOCUMENT_KEY: revision.text})
+
+
+def update(body: Mapping[str, Any], revision: Revision, attempt: int) -> Object:
+    """The ConfigMap with the document that the driver with this start number shall apply while it runs."""
+    name = update_name(body["metadata"]["name"])
+    about = metadata(body, name, UPDATE)
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": about,
+        "data": {update_key(attempt, revision.name): revision.text},
+    }
 
 
 def template(body: Mapping[str, Any], executor: Object) -> Object:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mainstem import names
-from mainstem.language.model.pipeline import StreamingPipeline
 
 from mainstem_operator.manifests.pod_template import Object
 from mainstem_operator.settings import Settings
+from mainstem_operator.validation.documents import Revision
 
 
 def variables() -> list[Object]:
@@ -20,7 +20,7 @@ def variables() -> list[Object]:
 
 
 def driver_variables(
-    body: Mapping[str, Any], pipeline: StreamingPipeline, settings: Settings, attempt: int, run: str
+    body: Mapping[str, Any], revision: Revision, settings: Settings, attempt: int, run: str
 ) -> list[Object]:
     """Variables that describe a driver's pod to the driver; `run` is the run of the pipeline that it continues."""
     fields = {
@@ -35,11 +35,12 @@ def driver_variables(
     ]
     plain = {
         names.ENV_ATTEMPT: str(attempt),
+        names.ENV_REVISION: revision.name,
         names.ENV_RUN: _run_name(body, run),
         names.ENV_CLUSTER: settings.cluster_uid,
         names.ENV_PIPELINE_UID: body["metadata"]["uid"],
-        names.ENV_IMAGE: pipeline.spec.image or settings.driver_image,
-        names.ENV_PULL_POLICY: pipeline.spec.image_pull_policy or settings.image_pull_policy,
+        names.ENV_IMAGE: revision.pipeline.spec.image or settings.driver_image,
+        names.ENV_PULL_POLICY: revision.pipeline.spec.image_pull_policy or settings.image_pull_policy,
         names.ENV_TERMINATION_LOG: names.TERMINATION_LOG,
     }
     return [*downward, *({"name": name, "value": value} for name, value in plain.items()), *variables()]

@@ -35,6 +35,8 @@ _CONTAINER_SECURITY: Final = {
     "capabilities": {"drop": ["ALL"]},
 }
 
+_UPDATE: Final = f"{names.VOLUME_PREFIX}update"
+
 _LOST_NODE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Taints of a node whose kubelet does not report."""
 LOST_NODE_SECONDS: Final = 30
@@ -80,10 +82,10 @@ def _driver_pod(
         "name": names.DRIVER_CONTAINER,
         **_image(pipeline, settings),
         "args": ["driver", f"{names.DOCUMENT_DIR}/{names.DOCUMENT_KEY}"],
-        "env": driver_variables(body, pipeline, settings, attempt, run),
+        "env": driver_variables(body, revision, settings, attempt, run),
         "ports": _ports(revision),
         "resources": _resources(spec.driver.resources),
-        "volumeMounts": _mounts(revision),
+        "volumeMounts": [*_mounts(revision), _mount(_UPDATE, names.UPDATE_DIR, read_only=True)],
         # A busy node takes minutes to import Python modules and to start Java; until then nothing answers.
         "startupProbe": _probe("/healthz", period=2, failures=150),
         "livenessProbe": _probe("/healthz", period=10, failures=6),
@@ -99,9 +101,9 @@ def _driver_pod(
             "restartPolicy": "Never",
             "serviceAccountName": spec.driver.service_account_name or name,
             "automountServiceAccountToken": True,
-            "terminationGracePeriodSeconds": _termination_seconds(spec.drain),
+            "terminationGracePeriodSeconds": termination_seconds(spec.drain),
             "containers": [container],
-            "volumes": [_files(body, revision, settings), *_volumes(body, revision)],
+            "volumes": [_files(body, revision, settings), _update(pipeline), *_volumes(body, revision)],
             **_pull_secrets(pipeline, settings),
         },
     }
@@ -227,6 +229,11 @@ def _files(body: Mapping[str, Any], revision: Revision, settings: Settings) -> O
     return {"name": document["name"], "projected": {"sources": sources}}
 
 
+def _update(pipeline: StreamingPipeline) -> Object:
+    """The volume with a document that the running driver shall apply: its ConfigMap exists only after a change."""
+    return {"name": _UPDATE, "configMap": {"name": names.update_name(pipeline.name), "optional": True}}
+
+
 def _volumes(body: Mapping[str, Any], revision: Revision) -> list[Object]:
     pipeline = body["metadata"]["name"]
     volumes: list[Object] = [
@@ -268,7 +275,7 @@ def _mount(volume: str, path: str, *, read_only: bool = False) -> Object:
     return {"name": volume, "mountPath": path, **({"readOnly": True} if read_only else {})}
 
 
-def _termination_seconds(drain: Drain) -> int:
+def termination_seconds(drain: Drain) -> int:
     """The grace period of the driver pod. The kubelet ends the driver then, also in a batch."""
     if drain.on_timeout == "wait":
         return names.DRAIN_WAIT_SECONDS

@@ -84,8 +84,8 @@ IN_NAMESPACES: Final = (
     Permission(
         "",
         ("configmaps",),
-        ("create", "delete", "get", "list"),
-        "The documents that drivers run: the last five of each pipeline.",
+        ("create", "delete", "get", "list", "patch"),
+        "The documents that drivers run: the last five of each pipeline; `patch` to hand a running driver another one.",
     ),
     Permission("", ("serviceaccounts",), ("create", "get", "patch"), "One service account for each driver."),
     Permission(

@@ -18,7 +18,10 @@ _LONGEST: Final = 4096
 _LONGEST_REASON: Final = 128
 CHECKPOINT_COMPATIBLE: Final = "CheckpointCompatible"
 """Type of a condition that a resource has only while it is False; then `Ready` repeats it, unless `SpecValid` is False."""
-DEPENDENTS: Final = ("SpecValid", CHECKPOINT_COMPATIBLE, "DriverRunning", "QueriesActive")
+DOCUMENT_APPLIED: Final = "DocumentApplied"
+"""The same for a changed document that the running driver has not applied yet."""
+ONLY_FALSE: Final = (CHECKPOINT_COMPATIBLE, DOCUMENT_APPLIED)
+DEPENDENTS: Final = ("SpecValid", CHECKPOINT_COMPATIBLE, DOCUMENT_APPLIED, "DriverRunning", "QueriesActive")
 """`Ready` is True if all of these are True; otherwise it repeats the first one that is not."""
 AT_REST: Final = ("Suspended", "Scheduled", "Completed")
 """Phases in which no driver should run: the pipeline is as its document requests."""
@@ -73,7 +76,7 @@ def worst_reason(conditions: Sequence[Condition]) -> str:
 def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
     for name in DEPENDENTS:
         condition = by_type.get(name)
-        if condition is None and name == CHECKPOINT_COMPATIBLE:
+        if condition is None and name in ONLY_FALSE:
             continue
         if condition is None:
             return Condition("Ready", UNKNOWN, reasons.NOT_YET_KNOWN)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from mainstem.changes.refusals import RefusedQuery
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
-from mainstem.reasons import Reason
+from mainstem.reasons import NEW_DRIVER_NEEDED, Reason
 
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.settings import Settings
-from mainstem_operator.validation.documents import Revision, ValidationResult
+from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
 
 
 class Refusal(NamedTuple):
@@ -56,6 +56,8 @@ class Observation:
             is invalid or its change is refused.
         refused_changes: the queries that must not start with the document, because their checkpoints do not fit it; empty
             unless a driver runs that would be stopped for it.
+        change: what the document does to the running one; None if they are equal, or if no driver has reported that it runs.
+        update_age: seconds since the operator noticed that a running driver has to take another document over.
         refused: why the API server rejects the driver pod, or a name that it needs; None if it does not.
         now: the time.
         settings: the operator's settings.
@@ -79,6 +81,8 @@ class Observation:
     gone: Mapping[str, Any] | None = None
     current: Revision | None = None
     refused_changes: tuple[RefusedQuery, ...] = ()
+    change: DocumentChange | None = None
+    update_age: float = 0.0
     refused: Refusal | None = None
     failure: StepFailure | None = None
     created: datetime | None = None
@@ -100,6 +104,32 @@ class Observation:
     def status(self) -> Mapping[str, Any]:
         """The status; empty at first."""
         return written_status(self.body)
+
+    @property
+    def running_revision(self) -> str:
+        """The revision that the driver pod runs, as far as it has reported; empty without a pod."""
+        return running_revision(self.body, self.pod)
+
+    @property
+    def takes_documents(self) -> bool:
+        """Whether a driver runs that can take a document over: it has reported its revision, which older drivers do not."""
+        reported = self.status.get("reported", {})
+        if self.pod is None or reported.get("attempt") != pod_status.attempt(self.pod):
+            return False
+        return "revision" in reported and pod_status.running(self.pod)
+
+    @property
+    def refused_update(self) -> Mapping[str, Any] | None:
+        """The report of the last driver about the document, if it did not apply it."""
+        refused: Mapping[str, Any] | None = self.status.get("reported", {}).get("refused")
+        wanted = self.validation.revision
+        return refused if refused and wanted is not None and refused["revision"] == wanted.name else None
+
+    @property
+    def finally_refused(self) -> bool:
+        """Whether the last driver did not apply the document, and only another document helps."""
+        refused = self.refused_update
+        return refused is not None and not refused["retried"] and refused["reason"] != NEW_DRIVER_NEEDED
 
     @property
     def generation(self) -> int:
@@ -132,7 +162,18 @@ class Observation:
     @property
     def revision(self) -> Revision | None:
         """The revision that should run: of the document; the one that ran last, if the document or its change is refused."""
-        return self.current if self.refused_changes else self.validation.revision or self.current
+        remains = self.current if self.refused_changes or self.finally_refused else None
+        return remains or self.validation.revision or self.current
+
+
+def running_revision(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> str:
+    """The revision that a driver pod runs: the one of its start, or the one that it has reported since; empty without a pod."""
+    if pod is None:
+        return ""
+    reported = written_status(body).get("reported", {})
+    if reported.get("attempt") == pod_status.attempt(pod) and "revision" in reported:
+        return str(reported["revision"])
+    return pod_status.revision(pod)
 
 
 def requested_nonce(body: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
 from mainstem.language.model.deployment import larger_memory
-from mainstem.names import ATTEMPT, DRIVER_CONTAINER, RESTART_NONCE, REVISION, RUN, TEMPLATE_HASH
+from mainstem.names import ATTEMPT, DRIVER_CONTAINER, RESTART_NONCE, REVISION, RUN, TEMPLATE_HASH, UPDATE
 from mainstem.reasons import Exit
 
 from mainstem_operator.observed.conditions import parsed
@@ -59,8 +59,13 @@ class DriverEnd:
 
 
 def revision(pod: Object) -> str:
-    """The revision that the pod runs."""
+    """The revision with which the pod starts."""
     return str(pod["metadata"].get("annotations", {}).get(REVISION, ""))
+
+
+def handed_revision(pod: Object) -> str:
+    """The revision that the pod runs or has to take over: the last one that the operator has given it."""
+    return str(pod["metadata"].get("annotations", {}).get(UPDATE) or revision(pod))
 
 
 def attempt(pod: Object) -> int:

@@ -15,6 +15,7 @@ import yaml
 from mainstem import reasons
 from mainstem.changes import compare
 from mainstem.changes.refusals import RefusedQuery, refused_queries
+from mainstem.changes.transition import transition
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.base import to_snake
 from mainstem.language.document import Document, read_object
@@ -54,6 +55,19 @@ class Revision:
     def scaled_out(self) -> bool:
         """True if executors run in their own pods."""
         return self.pipeline.spec.executors.wanted
+
+
+@dataclass(frozen=True)
+class DocumentChange:
+    """What the change from a running document to another one does.
+
+    Attributes:
+        refused: the queries that could not continue from the checkpoints of the running document.
+        driver: why only a new driver can run the other document; empty if the running one can take it over.
+    """
+
+    refused: tuple[RefusedQuery, ...] = ()
+    driver: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,14 +125,15 @@ def revision_of(document: Document, name: str, text: str) -> Revision:
     return Revision(name, document.pipeline, text, bounded, frozenset(required_connections(graph)))
 
 
-def refused_changes(running: str, wanted: str) -> tuple[RefusedQuery, ...]:
-    """The queries of a document that could not continue from the checkpoints of the running document.
+def change(running: str, wanted: str) -> DocumentChange:
+    """What the change from a running document to another one does.
 
     Raises:
         SpecInvalid: one of the documents is invalid by the current rules.
     """
-    before, after = (read_object(yaml.safe_load(text)).pipeline for text in (running, wanted))
-    return refused_queries(compare(before, after), after)
+    before, after = (read_object(yaml.safe_load(text)).graph for text in (running, wanted))
+    refused = refused_queries(compare(before, after), after.pipeline)
+    return DocumentChange(refused, transition(before, after).driver)
 
 
 def refusal(refused: SpecInvalid) -> ValidationResult:

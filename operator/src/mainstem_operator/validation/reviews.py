@@ -1,10 +1,11 @@
 """What the admission webhook asks about a document: its problems, and what a change of it does; pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mainstem.changes import Effect, QueryVerdict, Verdict, compare
 from mainstem.changes.refusals import refused_queries
+from mainstem.changes.transition import transition
 from mainstem.changes.verdict import REFUSED
 from mainstem.errors import SpecInvalid
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -37,17 +38,18 @@ def change_warnings(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str
     before, after = (validate(body).revision for body in (old, new))
     if before is None or after is None:
         return ()
-    verdict = compare(before.pipeline, after.pipeline)
-    return tuple(lines(verdict, after.pipeline, restarts=before.name != after.name))
+    running, wanted = (read_body(body).graph for body in (old, new))
+    driver = transition(running, wanted).driver if before.name != after.name else ()
+    return tuple(lines(compare(running, wanted), wanted.pipeline, driver))
 
 
-def lines(verdict: Verdict, wanted: StreamingPipeline, *, restarts: bool) -> Iterator[str]:
+def lines(verdict: Verdict, wanted: StreamingPipeline, driver: Sequence[str]) -> Iterator[str]:
     """The lines about a verdict. If the operator would refuse the document, only those about the refused queries.
 
     Args:
         verdict: the comparison of the stored document with the wanted one.
         wanted: the wanted document.
-        restarts: whether the operator replaces a running driver for the change.
+        driver: why only a new driver can run the wanted document; empty if a running one can take it over.
     """
     if refused := {query.query for query in refused_queries(verdict, wanted)}:
         for query in verdict.refused:
@@ -55,9 +57,8 @@ def lines(verdict: Verdict, wanted: StreamingPipeline, *, restarts: bool) -> Ite
                 consequence = "cannot continue from its checkpoint; the operator refuses the document while the driver runs"
                 yield _line(query, consequence)
         return
-    if restarts:
-        fields = f", also because of {', '.join(verdict.driver)}" if verdict.driver else ""
-        yield f"a running driver drains and a new one starts, so every query restarts{fields}"
+    if driver:
+        yield f"every query restarts: only a new driver can apply {', '.join(driver)}"
     queries = {query.name: query for query in wanted.spec.queries}
     for query in verdict.queries:
         if query.effect in REFUSED:

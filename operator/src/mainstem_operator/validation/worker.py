@@ -97,7 +97,7 @@ def _serve(lane: socket.socket, stages: mmap.mmap, index: int) -> None:
 
 
 def _answer(request: dict[str, Any]) -> Any:
-    """A validation result; a revision; the refused queries of a change; problems or warnings for a review; None for a document that is no longer valid."""
+    """A validation result; a revision; what a change does; problems or warnings for a review; None for a document that is no longer valid."""
     if "body" in request:
         return documents.validate(request["body"])
     if "old" in request:
@@ -106,7 +106,7 @@ def _answer(request: dict[str, Any]) -> Any:
         return reviews.problems(request["new"])
     try:
         if "running" in request:
-            return documents.refused_changes(request["running"], request["wanted"])
+            return documents.change(request["running"], request["wanted"])
         return documents.recall(request["text"], request["name"])
     except SpecInvalid:
         return None

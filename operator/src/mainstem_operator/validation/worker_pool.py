@@ -14,11 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mainstem.changes.refusals import RefusedQuery
-
 from mainstem_operator.metrics import VALIDATORS_LOST
 from mainstem_operator.turns import FairTurns
-from mainstem_operator.validation.documents import Revision, ValidationResult
+from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
 from mainstem_operator.validation.worker import HEADER, refused
 
 
@@ -86,18 +84,17 @@ class Validators:
         answer = await self._ask(namespace, {"text": text, "name": name})
         return answer if isinstance(answer, Revision) else None
 
-    async def refused_changes(
-        self, namespace: str, running: Revision, wanted: Revision
-    ) -> tuple[RefusedQuery, ...]:
-        """The queries that could not continue from their checkpoints with the wanted document.
+    async def change(self, namespace: str, running: Revision, wanted: Revision) -> DocumentChange:
+        """What the change from the running document to the wanted one does.
 
-        Empty if the comparison reaches a limit: the driver compares the documents again before it starts a query.
+        If the comparison reaches a limit, a new driver is needed, which compares the documents again before it starts a query.
 
         Raises:
             ValidatorLost: the documents were not compared; try again.
         """
         answer = await self._ask(namespace, {"running": running.text, "wanted": wanted.text})
-        return answer if isinstance(answer, tuple) else ()
+        unknown = DocumentChange(driver=("the comparison of the documents reached a limit",))
+        return answer if isinstance(answer, DocumentChange) else unknown
 
     async def problems(self, namespace: str, new: Mapping[str, Any]) -> tuple[str, ...]:
         """The problems of a resource's document, for a user; empty if it is valid.

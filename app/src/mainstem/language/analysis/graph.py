@@ -1,7 +1,7 @@
 """The graph of relations that read each other; rules, DataFrames and status share it."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
@@ -41,6 +41,10 @@ class Graph:
     def running_only(self, names: Collection[str]) -> "Graph":
         """The graph with these queries running, suspended or not, and all others suspended."""
         return Graph(self.pipeline.running_only(names))
+
+    def with_generations(self, generations: Mapping[str, int]) -> "Graph":
+        """The graph with other generations of the named queries' checkpoints."""
+        return Graph(self.pipeline.with_generations(generations))
 
     @cached_property
     def names(self) -> list[str]:

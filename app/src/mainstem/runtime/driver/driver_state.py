@@ -7,7 +7,7 @@ from typing import Final
 
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.driver.status_report import ExecutorCounts, ready
+from mainstem.runtime.driver.status_report import ExecutorCounts, RefusedRevision, ready
 
 
 class DriverStage(StrEnum):
@@ -34,9 +34,14 @@ class DriverState:
         executors: None where there are none.
         stage: the stage of the driver's life.
         jvm_alive: returns whether Spark's JVM runs; None before it is started.
+        revision: the revision of the document that runs; empty if an older operator does not name it.
+        refused: the last changed document, if the driver did not apply it.
     """
 
-    def __init__(self, statuses: Sequence[QueryProgress]) -> None:
+    def __init__(self, statuses: Sequence[QueryProgress], revision: str = "") -> None:
+        self.revision = revision
+        self.refused: RefusedRevision | None = None
+        self._updating = False
         self.statuses: Sequence[QueryProgress] = tuple(statuses)
         self.executors: ExecutorCounts | None = None
         self.stage = DriverStage.STARTING
@@ -54,6 +59,18 @@ class DriverState:
             self.stage = DriverStage.RUNNING
         self.alive()
 
+    def begin_update(self) -> None:
+        """Record that the driver builds the queries of a changed document; no tick comes meanwhile."""
+        self.alive()
+        self._updating = True
+
+    def end_update(self, revision: str | None = None, refused: RefusedRevision | None = None) -> None:
+        """Record that another revision runs now, or why it does not."""
+        self.revision = self.revision if revision is None else revision
+        self.refused = refused
+        self._updating = False
+        self.alive()
+
     def ending(self) -> None:
         """Record that the driver ends: no more ticks come."""
         self.stage = DriverStage.ENDING
@@ -69,7 +86,8 @@ class DriverState:
         return None
 
     def _patience(self) -> float:
-        if self.stage is DriverStage.RUNNING and any(status.state in _COMING for status in self.statuses):
+        starting = self._updating or any(status.state in _COMING for status in self.statuses)
+        if self.stage is DriverStage.RUNNING and starting:
             return PATIENCE[DriverStage.STARTING]
         return PATIENCE[self.stage]
 

@@ -76,7 +76,9 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         logs.get("mainstem").warning(warning.named())
     from mainstem.runtime.driver.pod_conf import pod_environment
     from mainstem.runtime.driver.pod_reporter import PodReporter
+    from mainstem.runtime.driver.updates import Updates
     from mainstem.runtime.runner import RunOptions, run
+    from mainstem.runtime.watching import DocumentWatch
 
     reporter = PodReporter(document.graph, pod, sys.stdout)
 
@@ -91,6 +93,7 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         opened=reporter.opened,
         ended=ended,
         render=Problem.named,
+        watch=DocumentWatch(Updates(Path(names.UPDATE_DIR), pod.attempt, reporter.driver), pod.revision),
     )
     run(document, options, stop)
 

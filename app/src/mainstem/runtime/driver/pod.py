@@ -19,6 +19,7 @@ class Pod:
         ip: its address, at which executors reach the driver.
         attempt: the driver start number, from 1.
         image: the image of the driver and of its executors.
+        revision: the revision of the document with which the driver starts; empty if an older operator sets none.
         run: the name of the run to which the start belongs; empty if an older operator sets none.
         cluster: uid of the cluster's namespace `kube-system`; empty if the operator may not read it.
         pipeline_uid: uid of the pipeline; empty if an older operator sets none.
@@ -32,6 +33,7 @@ class Pod:
     ip: str
     attempt: int
     image: str
+    revision: str = ""
     run: str = ""
     cluster: str = ""
     pipeline_uid: str = ""
@@ -65,6 +67,7 @@ class Pod:
             ip=environment[names.ENV_POD_IP],
             attempt=int(attempt),
             image=environment[names.ENV_IMAGE],
+            revision=environment.get(names.ENV_REVISION, ""),
             run=environment.get(names.ENV_RUN, ""),
             cluster=environment.get(names.ENV_CLUSTER, ""),
             pipeline_uid=environment.get(names.ENV_PIPELINE_UID, ""),

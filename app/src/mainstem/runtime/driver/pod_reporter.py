@@ -48,7 +48,7 @@ class PodReporter:
         self._context: Any = None
         self._ask_for_losses = 0.0
         self._newest_loss: MemoryLoss | None = None
-        self.driver = DriverState(_first(graph))
+        self.driver = DriverState(_first(graph), pod.revision)
         self._lines = for_stream(stream, pipeline.name)
         answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.driver)
         self.endpoints = Endpoints(answers, port, "::" if ":" in pod.ip else "0.0.0.0")  # noqa: S104

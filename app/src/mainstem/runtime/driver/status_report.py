@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic.alias_generators import to_camel
 
@@ -17,6 +17,7 @@ from mainstem.language.model.status.fields import LARGEST, Shown, moment
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
 from mainstem.language.model.status.states import HEALTHY, QueryState, tally
+from mainstem.reasons import Reason
 from mainstem.runtime.driver.executor_losses import MemoryLoss
 
 
@@ -46,6 +47,22 @@ class ExecutorCounts:
     wanted: int
     message: str | None = None
     loss: MemoryLoss | None = None
+
+
+class RefusedRevision(NamedTuple):
+    """A changed document that a running driver did not apply.
+
+    Attributes:
+        revision: its revision.
+        reason: why, one word.
+        message: why, for people.
+        retried: whether the driver tries again.
+    """
+
+    revision: str
+    reason: Reason
+    message: str
+    retried: bool
 
 
 def state(status: QueryProgress) -> str:
@@ -89,7 +106,13 @@ def summary(statuses: Sequence[QueryProgress], executors: ExecutorCounts | None)
 
 
 def part(
-    statuses: Sequence[QueryProgress], executors: ExecutorCounts | None, *, attempt: int, time: str
+    statuses: Sequence[QueryProgress],
+    executors: ExecutorCounts | None,
+    *,
+    attempt: int,
+    time: str,
+    revision: str = "",
+    refused: RefusedRevision | None = None,
 ) -> dict[str, Any]:
     """The driver's part of the status, shortened to `BUDGET`.
 
@@ -98,17 +121,35 @@ def part(
         executors: None without executors.
         attempt: the driver start number.
         time: now, in RFC 3339.
+        revision: the revision that runs; empty if it is not known.
+        refused: the last changed document, if the driver did not apply it.
     """
+    reported = {
+        "attempt": attempt,
+        "time": time,
+        "since": _since(statuses),
+        "revision": revision or None,
+        "refused": None if refused is None else _refused(refused),
+    }
     written: dict[str, Any] = {
         "queries": [query(status) for status in statuses],
         "summary": summary(statuses, executors),
-        "reported": _known({"attempt": attempt, "time": time, "since": _since(statuses)}),
+        "reported": _known(reported),
     }
     for shorter in _SHORTER:
         if size(written) <= BUDGET:
             break
         written["queries"] = [shorter(entry) for entry in written["queries"]]
     return written
+
+
+def _refused(refused: RefusedRevision) -> dict[str, Any]:
+    return {
+        "revision": refused.revision,
+        "reason": refused.reason[:LONGEST_REASON],
+        "message": _shortened(refused.message, LONGEST_MESSAGE),
+        "retried": refused.retried,
+    }
 
 
 def _since(statuses: Sequence[QueryProgress]) -> str | None:
@@ -121,7 +162,8 @@ def meaning(written: Mapping[str, Any]) -> Any:
         {key: value for key, value in entry.items() if key != "lastProgressTime"}
         for entry in written["queries"]
     ]
-    return {"queries": queries, "summary": written["summary"]}
+    document = {key: written["reported"].get(key) for key in ("revision", "refused")}
+    return {"queries": queries, "summary": written["summary"], "document": document}
 
 
 def size(part: Mapping[str, Any]) -> int:

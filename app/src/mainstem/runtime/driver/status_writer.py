@@ -147,7 +147,14 @@ class StatusWriter:
     def _write(self, *, last: bool) -> None:
         time_ = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         driver = self._driver
-        body = status_report.part(driver.statuses, driver.executors, attempt=self._attempt, time=time_)
+        body = status_report.part(
+            driver.statuses,
+            driver.executors,
+            attempt=self._attempt,
+            time=time_,
+            revision=driver.revision,
+            refused=driver.refused,
+        )
         meaning = status_report.meaning(body)
         now = time.monotonic()
         if not last and not self._pace.due(now, changed=meaning != self._written):

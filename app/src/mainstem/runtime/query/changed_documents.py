@@ -2,6 +2,7 @@
 the checkpoint was last written.
 """
 
+from collections.abc import Collection
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -30,7 +31,7 @@ def admit(session: SparkSession, document: Document) -> tuple[Document, dict[str
     refused: dict[str, NotReady] = {}
     generations: dict[str, int] = {}
     for query in running(document.graph):
-        folder = f"{document.graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_id}"
+        folder = _folder(document.graph, query)
         try:
             chosen = ask("the checkpoint", folder, partial(_generation, session, document, query, folder))
         except NotReady as error:
@@ -42,19 +43,50 @@ def admit(session: SparkSession, document: Document) -> tuple[Document, dict[str
     return suspend_unready(document, refused), refused
 
 
-def refuse_misread(running_graph: Graph, wanted: Graph) -> None:
+def chosen_at_start(session: SparkSession, graph: Graph, names: Collection[str]) -> list[str]:
+    """Why only a new driver can start these queries: it chooses the generations of `checkpoint.onChange: newGeneration`."""
+    return [
+        f"the query {query.name} chooses its checkpoint by checkpoint.onChange"
+        for query in running(graph)
+        if query.name in names
+        and query.checkpoint.on_change == "newGeneration"
+        and ask("the checkpoint", _folder(graph, query), partial(_generations, session, graph, query))
+    ]
+
+
+def refuse_misread(
+    session: SparkSession, running_graph: Graph, wanted: Graph, names: Collection[str]
+) -> None:
     """Refuse a document with which a query of a running driver would misread its checkpoint.
 
-    Only a start uses the next generation, so `checkpoint.onChange: newGeneration` does not help here.
+    Args:
+        session: any session.
+        running_graph: the running document.
+        wanted: the other document.
+        names: the queries that begin on a checkpoint on which the running document has not run them.
 
     Raises:
-        NotReady: `CheckpointIncompatible`.
+        NotReady: `CheckpointIncompatible`, or the store does not answer.
     """
-    starting = {query.name for query in running(wanted) if query.checkpoint.on_change != "keep"}
-    refused = [each for each in compare(running_graph, wanted).refused if each.query in starting]
+    starting = {query.name: query for query in running(wanted) if query.checkpoint.on_change != "keep"}
+    # The running document has not written the checkpoints of the named queries: their records have the one that did.
+    compared = starting.keys() - set(names)
+    refused = [each for each in compare(running_graph, wanted).refused if each.query in compared]
+    for query in (query for name, query in starting.items() if name in names):
+        checkpoint = f"{_folder(wanted, query)}/{query.checkpoint.generation}"
+        verdict = ask("the checkpoint", checkpoint, partial(_refusal, session, wanted, query, checkpoint))
+        refused += [verdict] if verdict is not None else []
     if refused:
         problem = "; ".join(message(each) for each in refused)
         raise NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
+
+
+def _folder(graph: Graph, query: Query) -> str:
+    return f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_id}"
+
+
+def _generations(session: SparkSession, graph: Graph, query: Query) -> list[int]:
+    return document_records.generations(session, _folder(graph, query))
 
 
 def _generation(session: SparkSession, document: Document, query: Query, folder: str) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
-from mainstem.changes.transition import transition
+from mainstem.changes.transition import continued, transition
 from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -231,10 +231,11 @@ class Supervisor:
             SpecInvalid: Spark refuses a changed query; with all problems.
             NotReady: something that a changed query needs does not exist; `CheckpointIncompatible`.
         """
+        graph = continued(self._graph, graph)
         way = transition(self._graph, graph)
-        if way.driver:
-            raise NeedsDriver(way.driver)
-        changed_documents.refuse_misread(self._graph, graph)
+        if causes := way.driver or changed_documents.chosen_at_start(self._session, graph, way.begun):
+            raise NeedsDriver(causes)
+        changed_documents.refuse_misread(self._session, self._graph, graph, way.begun)
         starter, analysis = self._starter_of(graph, locate), Analysis(graph, locate)
         waiting = WaitingQueries(self._session, graph)
         try:

@@ -132,6 +132,19 @@ class Summary(Model):
     """Why executors are missing, as the scheduler reports it; or which executor ran out of memory, and its limit."""
 
 
+class RefusedUpdate(Model):
+    """A changed document that the running driver did not apply: the document before it continues."""
+
+    revision: Short
+    """Its revision."""
+    reason: Reason
+    """Why, in one word."""
+    message: Message
+    """Why, in words for people."""
+    retried: bool
+    """Whether the driver tries again: something that the document needs was missing."""
+
+
 class Reported(Model):
     """When the driver last wrote the status, and its start number."""
 
@@ -141,6 +154,10 @@ class Reported(Model):
     """When the driver wrote the numbers; a running driver writes them at least once a minute."""
     since: Time | None = None
     """When the driver began to count. Sums of rows and records survive restarts of queries, but not of the driver."""
+    revision: Short | None = None
+    """The revision that the driver runs: a running driver applies a changed document if it can."""
+    refused: RefusedUpdate | None = None
+    """The last changed document, if the driver did not apply it."""
 
 
 class Status(Model):

@@ -1,0 +1,96 @@
+"""The operator on a real API server hands a changed document to the running driver."""
+
+from typing import Any
+
+import pytest
+from apiserver.operatorbed import SPEC, Ours, until
+
+
+def weight(number: int) -> dict[str, Any]:
+    """The pipeline's queries with another weight of the pool: a change that needs no new driver."""
+    return {"queries": [{**query, "pool": {"weight": number}} for query in SPEC["queries"]]}
+
+
+def handed(ours: Ours) -> dict[str, str]:
+    """The files of the documents that the operator has handed over: name -> text."""
+    names = [name.partition("/")[2] for name in ours.belongings() if name.endswith("-update")]
+    if not names:
+        return {}
+    read = ours.bed.core.read_namespaced_config_map(names[0], ours.namespace)
+    return dict(read.data)
+
+
+def started(ours: Ours) -> str:
+    """Let a driver run that takes documents over; its revision."""
+    pod = ours.start_running()
+    revision = str(pod.metadata.annotations["mainstem.dev/revision"])
+    ours.reports(reported={"revision": revision})
+    return revision
+
+
+def wanted(ours: Ours, attempt: int = 1) -> str:
+    """The revision that the driver's pod has to take over."""
+    return str(ours.pod(attempt).metadata.annotations.get("mainstem.dev/update", ""))
+
+
+def test_a_change_is_handed_to_the_driver_and_ready_is_true_only_once_it_runs(ours: Ours) -> None:
+    first = started(ours)
+    ours.change(**weight(3))
+    until(lambda: ours.condition("Ready")["reason"] == "Applying")
+    until(lambda: wanted(ours))
+    second = wanted(ours)
+    assert second != first
+    assert list(handed(ours)) == [f"1-{second}.yaml"]
+    assert "weight: 3" in handed(ours)[f"1-{second}.yaml"]
+    assert ours.status["revision"] == first
+    ours.change(**weight(4))
+    until(lambda: wanted(ours) not in ("", second))
+    third = wanted(ours)
+    until(lambda: list(handed(ours)) == [f"1-{third}.yaml"])
+    ours.reports(reported={"revision": third})
+    until(lambda: ours.status["revision"] == third)
+    assert ours.condition("Ready")["status"] == "True"
+    assert ours.condition("Ready")["observedGeneration"] == 3
+    [pod] = ours.pods()
+    assert pod.metadata.deletion_timestamp is None
+    ours.await_events("DriverStarting", "Ready", "DocumentApplied")
+    assert f"ConfigMap/ticks-{third}" in ours.belongings()
+
+
+@pytest.mark.faults
+def test_a_document_that_spark_refuses_never_stops_the_driver_nor_its_successor(ours: Ours) -> None:
+    first = started(ours)
+    ours.change(restart={"backoff": "1 second"}, **weight(3))
+    until(lambda: wanted(ours))
+    refused = {
+        "revision": wanted(ours),
+        "reason": "UNRESOLVED_COLUMN",
+        "message": "no column valu",
+        "retried": False,
+    }
+    ours.reports(reported={"revision": first, "refused": refused})
+    until(lambda: ours.condition("SpecValid")["reason"] == "UNRESOLVED_COLUMN")
+    assert ours.condition("Stalled")["status"] == "True"
+    assert (ours.status["phase"], ours.status["revision"]) == ("Running", first)
+    ours.ends(4, "failed", "SinkRefused")
+    second = ours.runs(2)
+    assert second.metadata.annotations["mainstem.dev/revision"] == first
+    ours.reports(attempt=2, reported={"revision": first})
+    until(lambda: ours.condition("QueriesActive")["status"] == "True")
+    ours.change(**weight(5))
+    until(lambda: wanted(ours, 2) not in ("", refused["revision"]))
+    now = wanted(ours, 2)
+    assert now != first
+    ours.reports(attempt=2, reported={"revision": now})
+    until(lambda: ours.condition("Ready")["status"] == "True")
+    assert ours.condition("SpecValid")["status"] == "True"
+
+
+def test_a_change_that_only_a_new_driver_can_apply_replaces_it(ours: Ours) -> None:
+    first = started(ours)
+    ours.change(image="registry.example/other:2")
+    ours.await_driver_deletion()
+    assert "only a new driver can apply spec.image" in ours.condition("DriverRunning")["message"]
+    assert handed(ours) == {}
+    ours.ends(0, "drained")
+    assert ours.runs(2).metadata.annotations["mainstem.dev/revision"] != first
