@@ -1,8 +1,11 @@
 """A driver pod that does not start: its deadline by cause, and ever later another pod."""
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mainstem.language.model.deployment import larger_memory
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.failure_classes import FailureClass, Failures
@@ -120,12 +123,48 @@ def test_the_wait_before_a_replacement_never_exceeds_its_limit() -> None:
     assert waits_for[-1] == LONGEST_SECONDS
 
 
+NODE_CAUSES = [given for given, node, _, _ in CAUSES if node]
+
+
+@given(st.lists(st.tuples(st.sampled_from(NODE_CAUSES), st.integers(1, 200)), min_size=2, max_size=12))
+def test_a_pod_that_is_overdue_stays_so_until_it_runs_or_is_replaced(
+    looks: list[tuple[dict[str, Any], int]],
+) -> None:
+    """Each cause has another deadline, and the kubelet reports one cause after the other."""
+    pipeline, age, phases = body(status=status("Starting", body())), 0, ["Starting"]
+    for cause, seconds in looks:
+        age += seconds
+        next_plan = step(pipeline, waits(pipeline, **cause), age)
+        if next_plan.stop:
+            break
+        phases.append(next_plan.status["phase"])
+        assert (phases[-2], phases[-1]) != ("Failed", "Starting")
+        message = condition(next_plan, "DriverRunning")[2]
+        if claimed := re.search(r"for more than (\d+) minutes", message):
+            assert age >= 60 * int(claimed[1])
+        pipeline = {**pipeline, "status": next_plan.status}
+    ran = next_step(pipeline, running(pipeline))
+    assert ran.status["phase"] == "Starting"
+
+
 # -- out of memory ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("limit", "want"),
-    [("1Gi", "1536Mi"), ("2Gi", "3Gi"), ("2048Mi", "3Gi"), ("3Gi", "4608Mi"), ("2G", "3Gi")],
+    [
+        ("1Gi", "1536Mi"),
+        ("2Gi", "3Gi"),
+        ("2048Mi", "3Gi"),
+        ("3Gi", "4608Mi"),
+        ("2G", "3Gi"),
+        ("2147483648", "3Gi"),
+        ("2147483648000m", "3Gi"),
+        ("2e9", "3Gi"),
+        ("0.5Gi", "768Mi"),
+        ("1Ei", f"{3 * 2**29}Gi"),
+        ("1E", "1396983862Gi"),
+    ],
 )
 def test_the_next_memory_limit_is_half_as_much_again(limit: str, want: str) -> None:
     assert larger_memory(limit) == want

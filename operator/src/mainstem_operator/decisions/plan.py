@@ -67,7 +67,13 @@ def _starting(observation: Observation, before: DriverHistory, pod: Object) -> P
     has_node = bool(pod["spec"].get("nodeName"))
     limit = deadline(reason, has_node=has_node)
     failures, phase = before.failures, "Starting"
-    if observation.start_age > limit.seconds:
+    was_overdue = (observation.status.get("phase"), observation.status.get("attempt")) == (
+        "Failed",
+        before.attempt,
+    )
+    if was_overdue and observation.start_age <= limit.seconds:
+        limit = limit.shortened()  # the cause has changed, and the pod has not run
+    if was_overdue or observation.start_age > limit.seconds:
         replaced_in = replaced_after(limit, failures) if has_node else None
         if replaced_in is not None and observation.start_age > replaced_in:
             return _replace_unstarted(observation, before, reason, message)

@@ -24,6 +24,10 @@ class Deadline(NamedTuple):
     kind: str
     seconds: float
 
+    def shortened(self) -> "Deadline":
+        """The same kind with the shortest of all deadlines: a pod that was overdue for another cause has exceeded that."""
+        return self._replace(seconds=_IMAGE.seconds)
+
 
 _SCHEDULING: Final = Deadline("a node", 600.0)
 _IMAGE: Final = Deadline("its image", 300.0)

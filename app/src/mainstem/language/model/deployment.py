@@ -55,7 +55,8 @@ PodTemplate = Annotated[
 _SIZE: Final = re.compile(r"(\d+)(?:([kmgtp])?b?)")
 """A size in the format of Spark's properties, in powers of 1024."""
 _JVM_UNITS: Final = {"k": 2**10, "m": 2**20, "g": 2**30}
-_UNITS: Final = {"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}  # fmt: skip
+_QUANTITY: Final = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
+_UNITS: Final = {"": 1.0, "n": 1e-9, "u": 1e-6, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}  # fmt: skip
 
 
 HEAP_OF_DRIVER: Final = 0.5
@@ -64,9 +65,15 @@ HEAP_OF_EXECUTOR: Final = 0.6
 
 
 def amount(quantity: str) -> float:
-    """A quantity as a number: `500m` is 0.5, `2Gi` is 2147483648.0."""
-    digits = quantity.rstrip("kKMGTPim")
-    return float(digits) * _UNITS[quantity[len(digits) :]]
+    """A quantity of Kubernetes as a number: `500m` is 0.5, `2Gi` is 2147483648.0.
+
+    >>> amount("500m"), amount("2Gi"), amount("1e3"), amount("1E"), amount("3Ei") == 3 * 2.0**60
+    (0.5, 2147483648.0, 1000.0, 1e+18, True)
+    """
+    parts = _QUANTITY.fullmatch(quantity)
+    if parts is None or parts[2] not in _UNITS:
+        raise ValueError(f"not a quantity: {quantity!r}")
+    return float(parts[1]) * _UNITS[parts[2]]
 
 
 def larger_memory(limit: str) -> str:
