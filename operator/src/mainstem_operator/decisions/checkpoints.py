@@ -13,7 +13,7 @@ from mainstem.language.model.status.states import QueryState
 from mainstem_operator.decisions import updates
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import CHECKPOINT_COMPATIBLE, FALSE, Condition, find_condition
-from mainstem_operator.observed.observation import Observation, written_status
+from mainstem_operator.observed.observation import Observation, report_of, written_status
 from mainstem_operator.validation.documents import DocumentChange
 
 
@@ -37,8 +37,8 @@ def guarded(observation: Observation) -> bool:
     """Whether a changed document may be refused: a driver of the current revision has reported its queries."""
     if _was_refused(observation.body):
         return True
-    pod, report = observation.pod, observation.status.get("reported", {})
-    return pod is not None and report.get("attempt") == pod_status.attempt(pod)
+    pod = observation.pod
+    return pod is not None and bool(report_of(observation.body, pod))
 
 
 def in_use(observation: Observation, change: DocumentChange | None) -> tuple[RefusedQuery, ...]:

@@ -113,10 +113,11 @@ class Observation:
     @property
     def takes_documents(self) -> bool:
         """Whether a driver runs that can take a document over: it has reported its revision, which older drivers do not."""
-        reported = self.status.get("reported", {})
-        if self.pod is None or reported.get("attempt") != pod_status.attempt(self.pod):
-            return False
-        return "revision" in reported and pod_status.running(self.pod)
+        return (
+            self.pod is not None
+            and pod_status.running(self.pod)
+            and "revision" in report_of(self.body, self.pod)
+        )
 
     @property
     def refused_update(self) -> Mapping[str, Any] | None:
@@ -168,12 +169,13 @@ class Observation:
 
 def running_revision(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> str:
     """The revision that a driver pod runs: the one of its start, or the one that it has reported since; empty without a pod."""
-    if pod is None:
-        return ""
-    reported = written_status(body).get("reported", {})
-    if reported.get("attempt") == pod_status.attempt(pod) and "revision" in reported:
-        return str(reported["revision"])
-    return pod_status.revision(pod)
+    return "" if pod is None else str(report_of(body, pod).get("revision") or pod_status.revision(pod))
+
+
+def report_of(body: Mapping[str, Any], pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`status.reported` if the driver of this pod has written it; else empty."""
+    reported: Mapping[str, Any] = written_status(body).get("reported", {})
+    return reported if reported.get("attempt") == pod_status.attempt(pod) else {}
 
 
 def requested_nonce(body: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 
-from mainstem_operator.validation.documents import read_body, validate
+from mainstem_operator.validation.documents import read_body
 
 
 _CONSEQUENCES: Final = {
@@ -35,12 +35,11 @@ def change_warnings(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str
 
     Empty if the old document is invalid by the current rules.
     """
-    before, after = (validate(body).revision for body in (old, new))
-    if before is None or after is None:
+    try:
+        running, wanted = (read_body(body).graph for body in (old, new))
+    except SpecInvalid:
         return ()
-    running, wanted = (read_body(body).graph for body in (old, new))
-    driver = transition(running, wanted).driver if before.name != after.name else ()
-    return tuple(lines(compare(running, wanted), wanted.pipeline, driver))
+    return tuple(lines(compare(running, wanted), wanted.pipeline, transition(running, wanted).driver))
 
 
 def lines(verdict: Verdict, wanted: StreamingPipeline, driver: Sequence[str]) -> Iterator[str]:
