@@ -2,6 +2,9 @@
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset
 
 
 def newest(log: Path) -> int:
@@ -30,3 +33,9 @@ def logged_files(folder: Path) -> set[str]:
             lines = entry.read_text(encoding="utf-8").splitlines()[1:]
             names |= {json.loads(line)["path"].rpartition("/")[2] for line in lines}
     return names
+
+
+def logged_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of the files in the sink's log: only these are whole while a query writes."""
+    files = sorted(str(folder / name) for name in logged_files(folder))
+    return list(pyarrow.dataset.dataset(files, format="parquet").to_table().to_pylist()) if files else []

@@ -8,11 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-import pyarrow.dataset
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from harness.checkpoints import newest
+from harness.checkpoints import data_files, logged_files, logged_rows, newest
 from harness.driver import DriverProcess
 from harness.errors import HarnessError
 from harness.kafka import Broker
@@ -149,6 +148,8 @@ class FaultBed:
         expected = list(range(self.records))
         for name, rows in self._sinks().items():
             assert sorted(rows()) == expected, name
+        folder = self.lake / "folder"
+        assert data_files(folder) == logged_files(folder), "files that only a reader without Spark's log sees"
 
     def newest(self, query: str, log: str) -> int:
         """The newest batch in `offsets` or `commits` of a query's checkpoint."""
@@ -166,14 +167,7 @@ class FaultBed:
         return self._delta("table", "number")
 
     def _folder(self) -> list[int]:
-        folder = self.lake / "folder"
-        if not folder.exists():
-            return []
-        files = [str(file) for file in folder.glob("part-*.parquet")]
-        rows = (
-            pyarrow.dataset.dataset(files, format="parquet").to_table(columns=["number"]) if files else None
-        )
-        return rows["number"].to_pylist() if rows is not None else []
+        return [row["number"] for row in logged_rows(self.lake / "folder")]
 
     def _ledger(self) -> list[int]:
         return [number for (number,) in self.postgres.run("SELECT number FROM faults_ledger")]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as parquet
 import pytest
+from harness.checkpoints import logged_rows
 from harness.documents import pipeline_head
 from harness.supervisor_loop import Stage, Turning
 from mainstem.errors import NotReady, SpecInvalid
@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 
 
 TRIGGER_MS = 400
+UNTOUCHED_SECONDS = 2
+"""Trigger of the queries whose gaps are measured: far above what a busy machine adds to a batch."""
 
 
 class Changing:
@@ -44,8 +46,7 @@ class Changing:
         }
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        files = sorted((self.stage.folder / f"out-{query}").glob("*.parquet"))
-        return [row for file in files for row in parquet.read_table(file).to_pylist()]
+        return logged_rows(self.stage.folder / f"out-{query}")
 
     def document(self, spec: Mapping[str, Any]) -> Document:
         head = pipeline_head("staged")
@@ -78,7 +79,8 @@ def commits(changing: Changing, query: str) -> dict[int, float]:
 
 def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Changing) -> None:
     view = {"name": "marked", "sql": "SELECT value, 'old' AS mark FROM in_b"}
-    queries = [changing.query("a"), changing.query("b", "marked"), changing.query("c")]
+    slow = {"trigger": {"processingTime": f"{UNTOUCHED_SECONDS} seconds"}}
+    queries = [changing.query("a", **slow), changing.query("b", "marked"), changing.query("c", **slow)]
     spec = changing.spec(*queries, views=[view])
     with changing.stage.running(**spec) as run:
         begun(run, "a", "b", "c")
@@ -89,7 +91,7 @@ def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Chan
         run.until(lambda: run["b"].run_id != before["b"].run_id)
         begun(run, "b")
         last = run["b"].batch or 0
-        run.until(lambda: all((run[name].batch or 0) > (before[name].batch or 0) + 4 for name in "ac"))
+        run.until(lambda: all((run[name].batch or 0) > (before[name].batch or 0) + 2 for name in "ac"))
         run.until(lambda: (run["b"].batch or 0) > last + 1)
         for name in "ac":
             assert run[name].run_id == before[name].run_id
@@ -97,8 +99,10 @@ def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Chan
             assert sorted(times) == list(range(len(times)))
             gaps = {when: when - times[batch - 1] for batch, when in times.items() if batch}
             # On a busy machine a batch may take longer than its trigger, also without a change.
-            usual = max([TRIGGER_MS / 1000, *(gap for when, gap in gaps.items() if when < began)])
-            assert max(gap for when, gap in gaps.items() if when >= began) <= 2 * usual + 0.2
+            usual = max([UNTOUCHED_SECONDS, *(gap for when, gap in gaps.items() if when < began)])
+            longest = max(gap for when, gap in gaps.items() if when >= began)
+            print(f"{name}: longest gap {longest:.2f} s, trigger {UNTOUCHED_SECONDS} s")
+            assert longest <= 2 * usual + 0.2
         assert (run["b"].id, run["b"].state) == (before["b"].id, QueryState.RUNNING)
         assert run["b"].input_rows > before["b"].input_rows
     rows = changing.rows("b")
