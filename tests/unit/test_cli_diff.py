@@ -66,6 +66,25 @@ def test_no_line_of_the_text_is_wider_than_the_terminal(files: tuple[Path, Path]
     assert max(len(line) for line in text.splitlines() if str(files[0].parent) not in line) <= 80
 
 
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (("1 day", "1 hour"), "A running driver refuses this document"),
+        (("'x'", "'y'"), "only the queries that it concerns restart"),
+        (
+            ("spec:\n", "spec:\n  image: flights:2\n"),
+            "The driver restarts for spec.image. Then each query",
+        ),
+    ],
+)
+def test_the_last_lines_name_what_the_running_driver_does(
+    files: tuple[Path, Path], change: tuple[str, str], line: str
+) -> None:
+    files[1].write_text(DOCUMENT.replace(*change))
+    _, text = run(*files)
+    assert line in " ".join(text.split())
+
+
 def test_json_has_the_same_for_programs(files: tuple[Path, Path]) -> None:
     code, text = run(*files, "--output", "json")
     verdict = json.loads(text)

@@ -30,10 +30,12 @@ _CONSEQUENCES: Final = {
     "incompatible": "REFUSED: it cannot start on its checkpoint",
 }
 _PART: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
-_RESTARTS: Final = (
-    "On a cluster the operator replaces the driver for every change but `suspend` and `schedule`. "
-    "Then each query stops at a batch's end and continues from its checkpoint."
+_RUNS_ON: Final = (
+    "The running driver takes the change over: only the queries that it concerns restart, each at a batch's end. "
+    "A query whose checkpoint gets another generation or location needs a new driver."
 )
+_REFUSED: Final = "A running driver refuses this document, and every query continues with the previous one."
+_DRIVER: Final = "Then each query stops at a batch's end and continues from its checkpoint."
 
 
 @click.command()
@@ -113,10 +115,13 @@ def _text(verdict: "Verdict", before: "Document", after: "Document", width: int)
         for change in query.changes:
             yield from _change_lines(change, before, after, width)
     yield ""
-    if verdict.driver:
-        yield from textwrap.wrap(f"The driver restarts for {', '.join(verdict.driver)}.", width)
-    if any(query.effect not in ("unchanged", "live") for query in verdict.queries) or verdict.driver:
-        yield from textwrap.wrap(_RESTARTS, width)
+    if verdict.refused:
+        yield from textwrap.wrap(_REFUSED, width)
+    elif verdict.driver:
+        restart = f"The driver restarts for {', '.join(verdict.driver)}. {_DRIVER}"
+        yield from textwrap.wrap(restart, width)
+    elif any(query.effect not in ("unchanged", "live") for query in verdict.queries):
+        yield from textwrap.wrap(_RUNS_ON, width)
     else:
         yield "Nothing restarts."
 
