@@ -75,6 +75,11 @@ def test_no_line_of_the_text_is_wider_than_the_terminal(files: tuple[Path, Path]
             ("spec:\n", "spec:\n  image: flights:2\n"),
             "The driver restarts for spec.image. Then each query",
         ),
+        (("spec:\n", "spec:\n  drain: {timeout: 90 seconds}\n"), "Nothing restarts."),
+        (
+            ("name: raw, from: flights,", "name: raw, from: flights, checkpoint: {generation: 2},"),
+            "only the queries that it concerns restart",
+        ),
     ],
 )
 def test_the_last_lines_name_what_the_running_driver_does(
@@ -83,6 +88,16 @@ def test_the_last_lines_name_what_the_running_driver_does(
     files[1].write_text(DOCUMENT.replace(*change))
     _, text = run(*files)
     assert line in " ".join(text.split())
+
+
+def test_a_query_that_accepts_an_empty_checkpoint_is_not_refused(files: tuple[Path, Path]) -> None:
+    accepted = DOCUMENT.replace(
+        "{name: daily, from", "{name: daily, checkpoint: {onChange: newGeneration}, from"
+    )
+    files[0].write_text(accepted)
+    files[1].write_text(accepted.replace("1 day", "1 hour"))
+    _, text = run(*files)
+    assert "The driver restarts for the query daily starts with an empty" in " ".join(text.split())
 
 
 def test_json_has_the_same_for_programs(files: tuple[Path, Path]) -> None:

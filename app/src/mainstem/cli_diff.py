@@ -6,6 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -30,10 +31,7 @@ _CONSEQUENCES: Final = {
     "incompatible": "REFUSED: it cannot start on its checkpoint",
 }
 _PART: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
-_RUNS_ON: Final = (
-    "The running driver takes the change over: only the queries that it concerns restart, each at a batch's end. "
-    "A query whose checkpoint gets another generation or location needs a new driver."
-)
+_RUNS_ON: Final = "The running driver takes the change over: only the queries that it concerns restart, each at a batch's end."
 _REFUSED: Final = "A running driver refuses this document, and every query continues with the previous one."
 _DRIVER: Final = "Then each query stops at a batch's end and continues from its checkpoint."
 
@@ -49,6 +47,7 @@ def diff(old: str, new: str, overrides: dict[str, str], output: str) -> None:
     Exit code 5: a query must not start on its checkpoint, because it would misread the checkpoint or cannot use it.
     """
     from mainstem.changes import compare
+    from mainstem.changes.transition import transition
     from mainstem.language.document import read
 
     file = old
@@ -58,7 +57,7 @@ def diff(old: str, new: str, overrides: dict[str, str], output: str) -> None:
         after = read(new, overrides)
     except MainstemError as error:
         fail(error, file, verbose=False)
-    verdict = compare(before.graph, after.graph)
+    verdict = replace(compare(before.graph, after.graph), driver=transition(before.graph, after.graph).driver)
     if output == "json":
         click.echo(json.dumps(_json(verdict, before, after), indent=2))
     else:
@@ -100,6 +99,8 @@ def _positions(document: "Document", parts: list[str]) -> list[str | int]:
 
 
 def _text(verdict: "Verdict", before: "Document", after: "Document", width: int) -> Iterator[str]:
+    from mainstem.changes.refusals import refused_queries
+
     names = max([len("QUERY"), *(len(query.query) for query in verdict.queries)])
     effects = max(map(len, _CONSEQUENCES))
     yield f"{'QUERY':{names}}  {'EFFECT':{effects}}  CONSEQUENCE"
@@ -115,7 +116,7 @@ def _text(verdict: "Verdict", before: "Document", after: "Document", width: int)
         for change in query.changes:
             yield from _change_lines(change, before, after, width)
     yield ""
-    if verdict.refused:
+    if refused_queries(verdict, after.graph.pipeline):
         yield from textwrap.wrap(_REFUSED, width)
     elif verdict.driver:
         restart = f"The driver restarts for {', '.join(verdict.driver)}. {_DRIVER}"
