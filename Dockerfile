@@ -52,8 +52,8 @@ ENTRYPOINT ["/usr/bin/tini", "--", "mainstem-operator"]
 FROM build AS app-packages
 COPY requirements-app.lock /build/
 RUN $PIP --require-hashes --requirement /build/requirements-app.lock
-# Removed, in MB: from the Kubernetes client as in the operator, 87; tests of pandas, numpy and pyarrow, 63; Arrow Flight
-# and Substrait, 39; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's
+# Removed, in MB: from the Kubernetes client as in the operator, 87; tests of pandas, numpy and pyarrow, 63; Arrow Flight,
+# 33; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's
 # server and shell, 73; TLS libraries for other systems, 4; Spark's examples, 2.
 # The archive cannot contain classes of a signed jar. So janino, which compiles every query, loses its signature.
 RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
@@ -63,7 +63,8 @@ RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && find pandas numpy pyarrow -type d -name tests -prune -exec rm -r {} + \
     && rm -r pyarrow/include pyarrow/includes pyarrow/src numpy/_core/include \
     && find pyarrow numpy pandas '(' -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' ')' -delete \
-    && rm pyarrow/libarrow_flight* pyarrow/_flight* pyarrow/libarrow_python_flight* pyarrow/libarrow_substrait* pyarrow/_substrait* \
+    && rm pyarrow/libarrow_flight* pyarrow/_flight* pyarrow/libarrow_python_flight* \
+    && python3 -B -c 'import pandas, pyarrow.dataset, pyarrow.fs, pyarrow.parquet' \
     && rm -r pyspark/examples pyspark/data pyspark/jars/spark-connect_* pyspark/jars/connect-repl \
     && rm pyspark/jars/netty-*osx* pyspark/jars/netty-*windows* \
     && zip -qd pyspark/jars/rocksdbjni-*.jar '*.dll' '*.jnilib' '*-musl.so' '*-linux32.so' '*-ppc64le.so' '*-s390x.so' '*-riscv64.so' \

@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \
 	test-chart test-cluster test-full test-faults generate manifests servers images cluster-up cluster-down cluster-load \
-	bench-overhead bench-operator bench-startup bench-streaming clean clean-cache
+	bench-overhead bench-operator bench-startup bench-recovery bench-streaming clean clean-cache
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,9 +79,9 @@ demo: .venv/ready-demo ## run the flights of 2013 through a pipeline, and check 
 check: setup ## check format, style, types and dependency rules, and run the unit tests
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
-	@$(BIN)/mypy
+	@$(BIN)/mypy --cache-dir $(CACHE)/mypy
 	@mkdir -p build && $(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
-	@$(PYTEST) -q -n 2 tests/unit
+	@$(PYTEST) -q -n 2 -m "not full" tests/unit
 
 format: setup ## format the code, and fix the style where ruff can
 	@$(BIN)/ruff format && $(BIN)/ruff check --fix
@@ -111,6 +111,7 @@ test-chart: setup servers ## run the tests of the chart, with helm and a real AP
 test-cluster: setup images ## run the images on a real cluster: operator, drivers, executors
 	@$(PYTEST) -m "not full" tests/cluster
 test-full: check servers wheels images ## run all tests, including the long ones
+	@$(PYTEST) -q -m full tests/unit
 	@$(BIN)/python tests/tiers.py -- $(TIERS)
 test-faults: setup servers wheels images ## inject every fault, and measure the time of recovery
 	@$(BIN)/python tests/tiers.py -m faults -- services apiserver cluster
@@ -131,6 +132,8 @@ bench-streaming: setup servers ## measure throughput, latency, the cost of a bat
 	@PYTHONPATH=tests $(BIN)/python bench/streaming.py
 bench-startup: setup images ## measure the time from kubectl apply to the first committed batch, on the test cluster
 	@PYTHONPATH=tests $(BIN)/python bench/startup.py
+bench-recovery: setup images ## measure the time from the kill of a driver to its next committed batch, on the test cluster
+	@PYTHONPATH=tests $(BIN)/python bench/recovery.py
 
 clean: ## delete everything that make created in this checkout
 	rm -rf build dist .venv $(JARS)

@@ -46,6 +46,7 @@ for what in "$@"; do
         go) ;;
         debs)
             have openssl || debs="$debs openssl"
+            have cc || debs="$debs gcc libc6-dev"
             ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || debs="$debs postgresql"
             have mariadbd || [ -x /usr/sbin/mariadbd ] || debs="$debs mariadb-server-core"
             have mariadb || debs="$debs mariadb-client-core" ;;

@@ -9,7 +9,10 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from cluster.deployment import (  # noqa: E402
     within,
 )
 from cluster.test_lives import SMALL  # noqa: E402
+from harness.cluster.base import TestCluster  # noqa: E402
 from harness.cluster.choose import cluster as this_machines_cluster  # noqa: E402
 from harness.images import NAMES, build  # noqa: E402
 
@@ -37,9 +41,15 @@ STEPS = ("pod created", "container started", "query started", "first batch commi
 
 
 def main() -> None:
-    """Start the missing parts of the cluster, run the rounds, print."""
-    import tempfile
+    """Run the rounds, print."""
+    with staged("startup") as cluster:
+        rounds = [one_start(Pipeline(cluster, "startup", f"p{index}")) for index in range(ROUNDS)]
+    show(STEPS, rounds, "apply to first committed batch")
 
+
+@contextmanager
+def staged(name: str) -> Iterator[TestCluster]:
+    """The cluster with the operator's release, and broker and store in a namespace; missing parts are started."""
     cluster = this_machines_cluster(print)
     new = cluster.up()
     try:
@@ -50,39 +60,45 @@ def main() -> None:
         namespace(cluster, OPERATOR_NAMESPACE)
         values = image_values(images["operator"], images["app"])
         helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, "--wait", "--timeout=120s")
-        namespace(cluster, "startup")
-        with tempfile.TemporaryDirectory() as folder:
-            servers = Servers(cluster, "startup", images["kafka"], images["s3"], Path(folder))
-            try:
-                rounds = [one_start(Pipeline(cluster, "startup", f"p{index}")) for index in range(ROUNDS)]
-            finally:
-                servers.close()
-                cluster.kubectl("delete", "namespace", "startup", "--wait=true", timeout=180)
+        namespace(cluster, name)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                servers = Servers(cluster, name, images["kafka"], images["s3"], Path(folder))
+                try:
+                    yield cluster
+                finally:
+                    servers.close()
+        finally:
+            cluster.kubectl("delete", "namespace", name, "--wait=true", timeout=180)
     finally:
         if new:
             cluster.down()
-    show(rounds)
+
+
+def document(pipeline: Pipeline) -> dict[str, Any]:
+    """One query without a trigger, with a checkpoint of its own."""
+    filled: dict[str, Any] = copy.deepcopy(SMALL)
+    filled["metadata"]["name"] = pipeline.name
+    filled["spec"]["checkpoints"]["location"] += f"-{time.time():.0f}"
+    filled["spec"]["driver"]["cores"] = 2
+    del filled["spec"]["queries"][0]["trigger"]
+    return filled
 
 
 def one_start(pipeline: Pipeline) -> list[float]:
     """Seconds from `kubectl apply` to each step."""
-    document: dict[str, Any] = copy.deepcopy(SMALL)
-    document["metadata"]["name"] = pipeline.name
-    document["spec"]["checkpoints"]["location"] += f"-{time.time():.0f}"
-    document["spec"]["driver"]["cores"] = 2
-    del document["spec"]["queries"][0]["trigger"]
     began = time.time()
-    pipeline.apply(document)
+    pipeline.apply(document(pipeline))
     pod = within(30, "the pod", pipeline.driver)
     made = time.time()
-    first = within(120, "the first batch", lambda: _first_batch(pipeline))
+    first = within(120, "the first batch", lambda: first_batch(pipeline))
     pod = pipeline.driver() or pod
     started = _parsed(pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"])
     pipeline.delete()
     return [made - began, started - began, first[0] - began, first[1] - began]
 
 
-def _first_batch(pipeline: Pipeline) -> tuple[float, float] | None:
+def first_batch(pipeline: Pipeline) -> tuple[float, float] | None:
     """When the query started, and when its first progress came, by the driver's log."""
     began = committed = None
     for line in pipeline.log().splitlines():
@@ -102,15 +118,15 @@ def _parsed(text: str) -> float:
     return datetime.datetime.fromisoformat(text).timestamp()
 
 
-def show(rounds: list[list[float]]) -> None:
+def show(steps: tuple[str, ...], rounds: list[list[float]], title: str) -> None:
     """The table, then the medians in one line."""
-    print(f"{'round':>6}" + "".join(f"{step:>24}" for step in STEPS))
+    print(f"{'round':>6}" + "".join(f"{step:>24}" for step in steps))
     for number, seconds_of in enumerate(rounds, 1):
         print(f"{number:>6}" + "".join(f"{seconds:>22.1f} s" for seconds in seconds_of))
     medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
     print(f"{'median':>6}" + "".join(f"{seconds:>22.1f} s" for seconds in medians))
-    shown = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in zip(STEPS, medians, strict=True))
-    print(f"apply to first committed batch: {shown}")
+    shown = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in zip(steps, medians, strict=True))
+    print(f"{title}: {shown}")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def differing_properties() -> list[str]:
         scratch = Path(folder)
         plain = properties(scratch, jobs.jars(), jobs.CORES, jobs.HEAP, POOLS)
         paths = tuple(map(Path, jobs.jars().split(":")))
-        machine = Machine(jobs.CORES, jobs.HEAP, paths, scratch, scratch, None, scratch)
+        machine = Machine(jobs.CORES, jobs.HEAP, paths, scratch, scratch, scratch)
         document = spark_conf(read(str(jobs.HERE / "overhead.yaml"), {}).pipeline, machine)
     names = (set(plain) | set(document)) - _OWN - _PER_QUERY
     return sorted(

@@ -375,7 +375,8 @@ class Ours:
                 (
                     entry
                     for entry in self.pods()
-                    if attempt is None or entry.metadata.annotations["mainstem.dev/attempt"] == str(attempt)
+                    if entry.metadata.name == f"{self.name}-driver"
+                    and attempt in (None, int(entry.metadata.annotations["mainstem.dev/attempt"]))
                 ),
                 None,
             )

@@ -165,6 +165,52 @@ def _operators() -> dict[str, Any]:
             "queries": [{"name": "show", "batch": -1}],
         },
         "schedule": {"lastTime": TIME, "nextTime": TIME},
+        "history": [
+            {
+                "revision": "0a1b2c3d",
+                "generation": 2,
+                "outcome": "RolledBack",
+                "reason": "QueryFailed",
+                "attempt": 4,
+                "startTime": TIME,
+                "endTime": TIME,
+                "changes": ["queries[show].trigger"],
+            }
+        ],
+        "rollback": {
+            "revision": "0a1b2c3d",
+            "target": "4e5f6a7b",
+            "reason": "QueryFailed",
+            "message": "the query show failed",
+            "time": TIME,
+            "restartNonce": "7",
+        },
+        "trial": {
+            "revision": "8c9d0e1f",
+            "against": "4e5f6a7b",
+            "phase": "Differs",
+            "reason": "TrialDiffers",
+            "message": "1 of 1 query compared; different: show",
+            "startTime": TIME,
+            "endTime": TIME,
+            "batches": 5,
+            "timeout": "30 minutes",
+            "restartNonce": "7",
+            "queries": [
+                {
+                    "name": "show",
+                    "outcome": "differs",
+                    "batches": "5-7",
+                    "same": 8,
+                    "onlyOld": 4,
+                    "onlyNew": 0,
+                    "changed": 1,
+                    "batchTimePercent": 120,
+                    "statePercent": 100,
+                    "message": "v was int, and is string",
+                }
+            ],
+        },
     }
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
-from apiserver.operatorbed import BOUNDED, Ours, until, windowed
+from apiserver.operatorbed import BOUNDED, SPEC, Ours, until, windowed
+from apiserver.test_operator_trials import DIFFERS, PASSED, TRIED, ends, gone, healthy
+from apiserver.test_operator_updates import wanted
 from harness import gitops
 from harness.gotools import kubernetes
 
@@ -47,7 +49,7 @@ def test_the_actions_of_argo_cd_pass_their_test_data() -> None:
         assert [{"name": name, "disabled": results[name]["disabled"]} for name in sorted(results)] == case[
             "result"
         ]
-    assert {case["action"] for case in cases["actionTests"]} == {"suspend", "resume", "restart"}
+    assert {case["action"] for case in cases["actionTests"]} == {"suspend", "resume", "restart", "promote"}
     for case in cases["actionTests"]:
         [results] = gitops.lua(
             [loaded(at / case["inputPath"])], (at / case["action"] / "action.lua").read_text()
@@ -95,10 +97,15 @@ LIFE = [
     ("completed",                             "Current",     "Current",          "Healthy",     "True"),
     ("failed under restart.policy Never",     "Failed",      "Failed",           "Degraded",    "False"),
     ("a change that a checkpoint forbids",    "Failed",      "Failed",           "Degraded",    "False"),
+    ("a change that has failed",              "Failed",      "Failed",           "Degraded",    "False"),
+    ("a trial runs",                          "InProgress",  "InProgress",       "Progressing", "False"),
+    ("a trial has passed",                    "InProgress",  "InProgress",       "Suspended",   "False"),
+    ("promoted",                              "Current",     "Current",          "Healthy",     "True"),
+    ("a trial shows a difference",            "Failed",      "Failed",           "Degraded",    "False"),
 ]  # fmt: skip
 
 
-def lived(ours: Ours, bounded: Ours, invalid: Ours, stateful: Ours) -> dict[str, dict[str, Any]]:
+def lived(ours: Ours, bounded: Ours, invalid: Ours, stateful: Ours, tried: Ours) -> dict[str, dict[str, Any]]:
     """The resource at each moment of its life, as the API server has it."""
     moments: dict[str, dict[str, Any]] = {}
 
@@ -194,6 +201,36 @@ def lived(ours: Ours, bounded: Ours, invalid: Ours, stateful: Ours) -> dict[str,
     stateful.change(**windowed("5 minutes"))
     ready("CheckpointIncompatible", "False", stateful)
     keep("a change that a checkpoint forbids", stateful)
+    stateful.change(**windowed("1 minute"))
+    ready("Running", "True", stateful)
+    stateful.change(image="registry.example/other:2")
+    stateful.await_driver_deletion()
+    stateful.ends(0, "drained")
+    stateful.runs(2)
+    stateful.ends(4, "failed", "SinkRefused")
+    ready("RolledBack", "False", stateful)
+    stateful.runs(3)
+    keep("a change that has failed", stateful)
+
+    healthy(tried)
+    tried.change(**TRIED)
+    ready("TrialRunning", "False", tried)
+    keep("a trial runs", tried)
+    ends(tried, 0, PASSED)
+    ready("TrialPassed", "False", tried)
+    keep("a trial has passed", tried)
+    _acts(tried, "promote")
+    promoted = tried.status["trial"]["revision"]
+    until(lambda: wanted(tried) == promoted, why="not handed over")
+    tried.reports(reported={"revision": promoted})
+    ready("Running", "True", tried)
+    keep("promoted", tried)
+    until(lambda: tried.status["history"][0]["outcome"] == "Healthy", why="not healthy")
+    tried.change(queries=SPEC["queries"])
+    gone(tried)
+    ends(tried, 9, DIFFERS)
+    ready("TrialDiffers", "False", tried)
+    keep("a trial shows a difference", tried)
     return moments
 
 
@@ -207,7 +244,9 @@ def _acts(on: Ours, action: str) -> None:
 def life(bed: Any) -> dict[str, dict[str, Any]]:
     namespace = bed.namespace()
     bed.operator.up()
-    return lived(*(Ours(bed, namespace, name) for name in ("ticks", "bounded", "invalid", "stateful")))
+    return lived(
+        *(Ours(bed, namespace, name) for name in ("ticks", "bounded", "invalid", "stateful", "tried"))
+    )
 
 
 @pytest.mark.parametrize(("moment", "kstatus", "flux", "argo", "ready"), LIFE, ids=[row[0] for row in LIFE])

@@ -7,12 +7,14 @@ import pytest
 from cluster.deployment import (
     CHART,
     OPERATOR_NAMESPACE,
+    Pipeline,
     Servers,
     await_account,
     helm,
     image_values,
     namespace,
 )
+from cluster.faultbed import ClusterFaultBed, new_bed
 from cluster.pods import load_tool
 from harness import gotools
 from harness.cluster.base import TestCluster
@@ -98,3 +100,23 @@ def restricted(cluster: TestCluster) -> Iterator[str]:
     await_account(cluster, name)
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Iterator[Pipeline]:
+    """A pipeline of the test's own in the namespace of the module's fixture `servers`; it is deleted afterwards."""
+    new_pipeline = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
+    yield new_pipeline
+    new_pipeline.kubectl(
+        "delete", "streamingpipeline", new_pipeline.name, "--ignore-not-found", "--timeout=90s"
+    )
+
+
+@pytest.fixture(scope="module")
+def bed(
+    cluster: TestCluster, release: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ClusterFaultBed]:
+    """A pipeline that counts every row, with its first records in every sink."""
+    with new_bed(cluster, tmp_path_factory.mktemp("faults")) as bed:
+        bed.start()
+        yield bed

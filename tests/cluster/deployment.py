@@ -166,6 +166,10 @@ class Pipeline:
     def kubectl(self, *words: str, stdin: str | None = None, timeout: float = 120.0) -> str:
         return self._cluster.kubectl("-n", self.namespace, *words, stdin=stdin, timeout=timeout)
 
+    def plugin(self, group: str, command: str, *words: str) -> tuple[int, str]:
+        """Exit code and output of a command of `kubectl mainstem`, in the pipeline's namespace."""
+        return self._cluster.plugin(group, "-n", self.namespace, command, *words)
+
     def apply(self, document: Mapping[str, Any]) -> None:
         self.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(dict(document), sort_keys=False))
 

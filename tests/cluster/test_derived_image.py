@@ -5,8 +5,6 @@ One module of it takes more memory than its executor may have. The message of th
 
 import copy
 import json
-import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +96,6 @@ def servers(stage_servers: Any) -> Servers:
     }
     started_servers.kubectl("apply", "-f", "-", stdin=json.dumps(secret))
     return started_servers
-
-
-@pytest.fixture
-def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Iterator[Pipeline]:
-    new_pipeline = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
-    yield new_pipeline
-    new_pipeline.kubectl(
-        "delete", "streamingpipeline", new_pipeline.name, "--ignore-not-found", "--timeout=90s"
-    )
 
 
 def document(name: str, **spec: Any) -> dict[str, Any]:

@@ -120,6 +120,11 @@ def running(pipeline: Pipeline) -> list[str]:
     return [pod["metadata"]["name"] for pod in pipeline.executors() if pod["status"]["phase"] == "Running"]
 
 
+def query_ids(pipeline: Pipeline) -> set[str]:
+    """Spark's ids of the queries, which their checkpoints keep."""
+    return {query["id"] for query in pipeline.status()["queries"]}
+
+
 def scaled(pipeline: Pipeline, instances: int) -> None:
     """Another number of executors: a new revision, for which the driver drains and starts anew."""
     before = pipeline.status()["attempt"]
@@ -200,22 +205,32 @@ def test_no_executor_outlives_its_driver(pipeline: Pipeline) -> None:
     assert pipeline.status()["lastTermination"]["reason"] == "DriverLost"
 
 
-def test_zero_and_two_executors_continue_on_the_same_checkpoint(pipeline: Pipeline, orders: Orders) -> None:
-    ids = {query["id"] for query in pipeline.status()["queries"]}
+@pytest.mark.full
+def test_without_executors_the_driver_continues_on_the_same_checkpoint(
+    pipeline: Pipeline, orders: Orders
+) -> None:
+    ids = query_ids(pipeline)
     orders.wave()
     scaled(pipeline, 0)
     orders.all_are_there_once(pipeline)
     within(120, "the executors are gone", lambda: not pipeline.executors())
     assert "executors" not in pipeline.status()["summary"]
+    assert query_ids(pipeline) == ids
+
+
+@pytest.mark.full
+def test_with_executors_again_it_continues_on_the_same_checkpoint(pipeline: Pipeline, orders: Orders) -> None:
+    ids = query_ids(pipeline)
     orders.wave()
     scaled(pipeline, 2)
     orders.all_are_there_once(pipeline)
     within(120, "2/2", lambda: pipeline.status()["summary"].get("executors") == "2/2")
-    assert {query["id"] for query in pipeline.status()["queries"]} == ids, "the same checkpoint all along"
+    assert query_ids(pipeline) == ids
 
 
 def test_executors_that_cannot_be_scheduled_are_reported(pipeline: Pipeline) -> None:
-    pipeline.patch(executors={"template": {"spec": {"nodeSelector": {"disk": "none-has-it"}}}})
+    template = {"spec": {"nodeSelector": {"disk": "none-has-it"}}}
+    pipeline.patch(executors={"instances": 2, "template": template})
     message = within(
         180,
         "ExecutorsUnschedulable",

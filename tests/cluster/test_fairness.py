@@ -16,7 +16,7 @@ from harness.images import Image
 from harness.records import Record, new_producer, produce
 
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 BATCHES = 10
 WARM_UP = 3
 """Batches of the light query that are looked at, and those before them, in which everything is compiled."""

@@ -5,22 +5,16 @@ Each test has a pipeline of its own, small: generated rows, no broker.
 
 import copy
 import json
-import os
 import secrets
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, within
+from cluster.node_processes import silent_node
 from harness.cluster.base import TestCluster
-from harness.cluster.layout import Layout
-from harness.cluster.state import ClusterState
 from harness.errors import HarnessError
 
 
@@ -59,37 +53,84 @@ def servers(stage_servers: Any) -> Servers:
     return started_servers
 
 
-@pytest.fixture
-def pipeline(cluster: TestCluster, release: None, servers: Servers, request: Any) -> Iterator[Pipeline]:
-    new_pipeline = Pipeline(cluster, servers.namespace, f"p-{secrets.token_hex(3)}")
-    yield new_pipeline
-    new_pipeline.kubectl(
-        "delete", "streamingpipeline", new_pipeline.name, "--ignore-not-found", "--timeout=90s"
-    )
-
-
 def uid(pipeline: Pipeline) -> str:
     pod = pipeline.driver()
     assert pod is not None
     return str(pod["metadata"]["uid"])
 
 
-@contextmanager
-def silent_node() -> Iterator[None]:
-    """Within this context the kubelet does not run: it neither ends a pod nor reports one, and containers go on."""
-    state = ClusterState.read(Layout().state)
-    assert state is not None
-    kubelets = [
-        pid for pid in state.processes() if Path(f"/proc/{pid}/comm").read_text().strip() == "kubelet"
-    ]
-    assert kubelets
-    for pid in kubelets:
-        os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for pid in kubelets:
-            os.kill(pid, signal.SIGCONT)
+def keeper(pipeline: Pipeline, command: str, *words: str) -> tuple[int, str]:
+    """Exit code and output of `kubectl mainstem checkpoint`."""
+    return pipeline.plugin("checkpoint", command, pipeline.name, *words)
+
+
+def command_pods(pipeline: Pipeline) -> str:
+    labels = f"mainstem.dev/pipeline={pipeline.name},app.kubernetes.io/component=checkpoint"
+    return pipeline.kubectl("get", "pods", "-l", labels, "-o", "name").strip()
+
+
+@pytest.mark.full
+def test_kubectl_mainstem_works_on_checkpoints_that_only_pods_reach(pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name))
+    pipeline.wait("Ready", 180)
+    within(60, "two batches", lambda: pipeline.status()["queries"][0].get("batch", -1) >= 1)
+    code, text = keeper(pipeline, "ls", "--output", "json")
+    assert code == 0, text
+    assert [each["query"] for each in json.loads(text)] == ["show"]
+    code, text = keeper(pipeline, "rewind", "--query", "show", "--to", "0")
+    assert (code, "[CheckpointInUse]" in text) == (5, True), text
+    code, text = keeper(pipeline, "show", "--query", "nothing")
+    assert code == 2, text  # the exit code of the command in the pod
+    pipeline.patch(suspend=True)
+    pipeline.phase("Suspended", 120)
+    within(60, "no driver", lambda: pipeline.driver() is None)
+    code, text = keeper(pipeline, "rewind", "--query", "show", "--to", "0", "--output", "json")
+    assert code == 0, text
+    assert json.loads(text)["to"].endswith("/show/2")
+    code, text = keeper(pipeline, "verify", "--query", "show")
+    assert (code, "sound" in text) == (0, True), text
+    assert command_pods(pipeline) == ""
+
+
+COUNTED = {
+    "views": [
+        {"name": "counted", "sql": "SELECT value % 7 AS k, count(*) AS n FROM ticks GROUP BY value % 7"}
+    ],
+    "queries": [
+        {
+            "name": "show",
+            "from": "counted",
+            "outputMode": "update",
+            "to": [{"name": "out", "console": {"numRows": 1}}],
+            "trigger": {"processingTime": "1 second"},
+            "state": {"provider": "rocksdb", "partitions": 2},
+        }
+    ],
+}
+"""A query with state that Spark can repartition."""
+
+
+def test_kubectl_mainstem_repartitions_state_in_a_pod_and_the_query_starts_on_it(pipeline: Pipeline) -> None:
+    pipeline.apply(small(pipeline.name, **COUNTED))
+    pipeline.wait("Ready", 240)
+    code, text = keeper(pipeline, "repartition", "--query", "show", "--partitions", "3")
+    assert (code, "[CheckpointInUse]" in text) == (5, True), text
+    pipeline.patch(suspend=True)
+    pipeline.phase("Suspended", 120)
+    within(60, "no driver", lambda: pipeline.driver() is None)
+    code, text = keeper(pipeline, "repartition", "--query", "show", "--partitions", "3")
+    assert (code, "/show/2" in text) == (0, True), text
+    assert command_pods(pipeline) == ""
+    [query] = copy.deepcopy(COUNTED["queries"])
+    query["state"]["partitions"] = 3  # type: ignore[index]
+    before = pipeline.status()["queries"][0]["batch"]
+    pipeline.patch(suspend=False, queries=[query | {"checkpoint": {"generation": 2}}])
+
+    def continues() -> bool:
+        show = pipeline.status()["queries"][0]
+        return bool(show["checkpoint"].endswith("/show/2")) and show.get("batch", -1) > before + 1
+
+    within(240, "batches after the repartitioning", continues)
 
 
 @pytest.mark.full
@@ -201,6 +242,65 @@ def test_a_change_reaches_the_running_driver_and_restarts_only_what_it_concerns(
     print(f"seconds until a change is applied: weight {weight_seconds:.1f}, trigger {query_seconds:.1f}")
 
 
+def rolled_back(pipeline: Pipeline, reason: str) -> dict[str, Any]:
+    """The status, once the last healthy revision runs again with all its queries."""
+    within(240, "RolledBack", lambda: pipeline.condition("Ready").get("reason") == "RolledBack")
+    rollback = pipeline.status()["rollback"]
+    assert rollback["reason"] == reason, rollback
+    within(
+        240,
+        "the healthy revision",
+        lambda: (
+            pipeline.status()["revision"] == rollback["target"]
+            and pipeline.condition("QueriesActive").get("status") == "True"
+        ),
+    )
+    assert pipeline.condition("Stalled")["reason"] == "RolledBack"
+    return pipeline.status()
+
+
+def committed(pipeline: Pipeline) -> int:
+    """The last committed batch of the query `show`."""
+    return int(
+        next(query.get("batch", -1) for query in pipeline.status()["queries"] if query["name"] == "show")
+    )
+
+
+def test_a_change_that_fails_is_rolled_back_and_rows_continue(pipeline: Pipeline) -> None:
+    """First an image that does not exist, then a query that fails in the running driver."""
+    document = small(pipeline.name, restart={"maxRetries": 0}, rollback={"progressDeadline": "30 seconds"})
+    [show] = document["spec"]["queries"]
+    steady = {**show, "name": "steady"}  # a driver whose queries have all failed ends
+    document["spec"]["queries"] = [show, steady]
+    pipeline.apply(document)
+    pipeline.wait("Ready", 240)
+    first, before = pipeline.status()["revision"], committed(pipeline)
+    pipeline.patch(image="localhost/mainstem-missing:0", imagePullPolicy="Never")
+    changed = time.time()
+    status = rolled_back(pipeline, "ErrImageNeverPull")
+    image_seconds = time.time() - changed
+    assert (status["revision"], status["attempt"]) == (first, 3)
+    within(60, "rows continue", lambda: committed(pipeline) > before)
+    pipeline.patch(image=None, imagePullPolicy=None)
+    pipeline.wait("Ready", 60)
+    assert "rollback" not in pipeline.status()
+
+    before, pod = committed(pipeline), uid(pipeline)
+    view = {"name": "checked", "sql": "SELECT value FROM ticks WHERE assert_true(value < 0) IS NULL"}
+    changed = time.time()
+    pipeline.patch(views=[view], queries=[{**show, "from": "checked"}, steady])
+    status = rolled_back(pipeline, "USER_RAISED_EXCEPTION")
+    query_seconds = time.time() - changed
+    assert (status["revision"], uid(pipeline)) == (first, pod)
+    within(60, "rows continue", lambda: committed(pipeline) > before)
+    entries = [(entry["outcome"], entry.get("changes")) for entry in status["history"]]
+    assert entries[:2] == [
+        ("Healthy", ["views[checked]", "queries[show].from"]),
+        ("RolledBack", ["views[checked]", "queries[show].from"]),
+    ]
+    print(f"seconds until rolled back: image {image_seconds:.0f}, query {query_seconds:.0f}")
+
+
 HALF = """
 views:
   - name: parts
@@ -223,10 +323,9 @@ def test_a_query_that_spark_rejects_is_in_the_status_beside_two_that_run(pipelin
     )
     status = pipeline.phase("Degraded", 30)
     queries = {query["name"]: query for query in status["queries"]}
-    assert {name: query["state"] for name, query in queries.items() if name != "wrong"} == {
-        "first": "Running",
-        "third": "Running",
-    }
+    # A query is idle while its source has no new row.
+    active = {name for name, query in queries.items() if query["state"] in ("Running", "Idle")}
+    assert active == {"first", "third"}
     reason = "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"
     assert (queries["wrong"]["state"], queries["wrong"]["reason"]) == ("Failed", reason)
     message = queries["wrong"]["message"]
@@ -366,6 +465,7 @@ def test_driver_a_cannot_write_the_status_of_b(cluster: TestCluster, pipeline: P
         assert not may(*words), words
 
 
+@pytest.mark.full
 def test_a_deleted_namespace_ends_within_the_drain_timeout(
     cluster: TestCluster, release: None, stage_servers: Any
 ) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset
+from mainstem.checkpoints import finding
+from mainstem.checkpoints.damage.verification import verify
 
 
 def newest(log: Path) -> int:
@@ -39,3 +41,10 @@ def logged_rows(folder: Path) -> list[dict[str, Any]]:
     """The rows of the files in the sink's log: only these are whole while a query writes."""
     files = sorted(str(folder / name) for name in logged_files(folder))
     return list(pyarrow.dataset.dataset(files, format="parquet").to_table().to_pylist()) if files else []
+
+
+def blocking_problems(checkpoint: Path) -> list[str]:
+    """The problems of a checkpoint that block a start, as `mainstem checkpoint verify` finds them."""
+    source = finding.stream(finding.opened(str(checkpoint)))
+    result = verify(source.folder, source.layout)
+    return [f"{problem.file} {problem.problem}" for problem in result.blocking]

@@ -1,100 +1,35 @@
 """One pipeline with every server of its own, for faults that strike while its driver runs."""
 
-import json
 import shutil
-import time
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
-
-from harness.checkpoints import data_files, logged_files, logged_rows, newest
 from harness.driver import DriverProcess
-from harness.errors import HarnessError
-from harness.kafka import Broker
-from harness.postgres import Postgres
-from harness.process import Process
-from harness.records import Record
-from harness.s3 import S3Server
-from harness.tcpproxy import TcpProxy
+from harness.faultservers import DOCUMENT, FaultServers
 
 
-DOCUMENT = Path(__file__).parents[1] / "documents" / "faults.yaml"
-QUERIES = ("table", "folder", "ledger", "counts")
-TOPIC = "faults"
-KEYS = 20
-PORTION = 500
-"""Records that come before and after each fault: two batches."""
-PATIENCE = 420.0
-"""Seconds until all is written after a fault, on a machine that does other things too."""
-
-
-class FaultBed:
+class FaultBed(FaultServers):
     """The servers, the records, and the driver, which is started again whenever it has ended, as the operator does.
 
-    Args:
-        folder: an empty folder.
-
     Attributes:
-        kafka, postgres, s3: the servers.
-        store, database: proxies before S3 and PostgreSQL; the driver knows only these.
-        records: how many records the topic has; their numbers are 0 to records - 1.
         starts: how many drivers were started.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.kafka, self.postgres, self.s3 = Broker(), Postgres(), S3Server()
-        self.store = TcpProxy(int(self.s3.endpoint.rpartition(":")[2]))
-        self.database = TcpProxy(self.postgres.port)
-        self.records = 0
+        super().__init__(folder)
         self.starts = 0
         self._driver: DriverProcess | None = None
-        self._stack = ExitStack()
         self.scratch = folder / "scratch"
         self.scratch.mkdir()
 
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            for server in (self.kafka, self.postgres, self.s3, self.store, self.database):
-                stack.enter_context(server)
-            self.kafka.create_topic(TOPIC, 2)
-            self.s3.make_bucket("faults")
-            self.postgres.run("CREATE TABLE faults_ledger (number BIGINT, key BIGINT)")
-            self.postgres.secret(self.folder / "secrets", "postgres")
-            self._stack = stack.pop_all()
+        super().__enter__()
+        self.postgres.secret(self.folder / "secrets", "postgres")
         return self
 
     def __exit__(self, *_exc: object) -> None:
         self.kill()
-        self._stack.close()
-
-    @property
-    def lake(self) -> Path:
-        """The bucket as a folder."""
-        return self.s3.root / "faults"
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of the checkpoints, one of each query."""
-        return self.lake / "checkpoints"
-
-    @property
-    def servers(self) -> dict[str, Process]:
-        """The processes of the servers that faults stop."""
-        return {"kafka": self.kafka.process, "postgres": self.postgres.process}
-
-    def feed(self) -> None:
-        """Another portion of records."""
-        numbers = range(self.records, self.records + PORTION)
-        values = (json.dumps({"number": number, "key": number % KEYS}).encode() for number in numbers)
-        self.kafka.produce(
-            TOPIC, [Record(None, value, partition=place % 2) for place, value in enumerate(values)]
-        )
-        self.records += PORTION
+        super().__exit__(*_exc)
 
     def driver(self) -> DriverProcess:
         """The running driver; a new one if none runs."""
@@ -106,15 +41,15 @@ class FaultBed:
                 "MAINSTEM_SECRETS": str(self.folder / "secrets"),
                 "TMPDIR": str(self.scratch),
             }
-            sets = {
-                "brokers": self.kafka.bootstrap_servers,
-                "database": f"jdbc:postgresql://127.0.0.1:{self.database.port}/{self.postgres.database}",
-                "store": f"http://127.0.0.1:{self.store.port}",
-                "topic": TOPIC,
-            }
             self.starts += 1
-            self._driver = DriverProcess(DOCUMENT, self.folder / "run", sets=sets, env=env)
+            self._driver = DriverProcess(DOCUMENT, self.folder / "run", sets=self.parameters, env=env)
         return self._driver
+
+    def keep_running(self) -> None:
+        self.driver()
+
+    def diagnosis(self) -> str:
+        return self.driver().stderr[-3000:]
 
     def kill(self) -> None:
         """SIGKILL to the driver; its scratch folder is emptied, as that of a pod is."""
@@ -123,63 +58,3 @@ class FaultBed:
             self._driver = None
         for entry in self.scratch.iterdir():
             shutil.rmtree(entry, ignore_errors=True)
-
-    def caught_up(self) -> float:
-        """Wait until every record is in every sink; the seconds that it took.
-
-        Raises:
-            HarnessError: it did not happen in time; with what is missing and the end of the driver's log.
-        """
-        begun = time.monotonic()
-        while missing := self.missing():
-            log = self.driver().stderr[-3000:]
-            if time.monotonic() - begun > PATIENCE:
-                raise HarnessError(f"after {PATIENCE:g} s records are missing: {missing}\n{log}")
-            time.sleep(0.2)
-        return time.monotonic() - begun
-
-    def missing(self) -> dict[str, int]:
-        """Sink -> records that it lacks; only sinks that lack some."""
-        lacking = {name: self.records - len(rows()) for name, rows in self._sinks().items()}
-        return {name: count for name, count in lacking.items() if count > 0}
-
-    def check(self) -> None:
-        """Every record is in every sink exactly once."""
-        expected = list(range(self.records))
-        for name, rows in self._sinks().items():
-            assert sorted(rows()) == expected, name
-        folder = self.lake / "folder"
-        assert data_files(folder) == logged_files(folder), "files that only a reader without Spark's log sees"
-
-    def newest(self, query: str, log: str) -> int:
-        """The newest batch in `offsets` or `commits` of a query's checkpoint."""
-        return newest(self.checkpoints / query / "1" / log)
-
-    def _sinks(self) -> dict[str, Callable[[], list[int]]]:
-        return {
-            "Delta": self._table,
-            "Parquet": self._folder,
-            "PostgreSQL": self._ledger,
-            "state": self._counts,
-        }
-
-    def _table(self) -> list[int]:
-        return self._delta("table", "number")
-
-    def _folder(self) -> list[int]:
-        return [row["number"] for row in logged_rows(self.lake / "folder")]
-
-    def _ledger(self) -> list[int]:
-        return [number for (number,) in self.postgres.run("SELECT number FROM faults_ledger")]
-
-    def _counts(self) -> list[int]:
-        """As many numbers as records were counted; each key has the same number of records."""
-        rows = self._delta("counts", "records")
-        return list(range(sum(rows))) if len(set(rows)) <= 1 else rows
-
-    def _delta(self, name: str, column: str) -> list[int]:
-        try:
-            table = DeltaTable(str(self.lake / name)).to_pyarrow_table(columns=[column])
-        except TableNotFoundError:
-            return []
-        return list(table[column].to_pylist())

@@ -13,6 +13,7 @@ from harness.java import find_java
 from harness.process import Process, free_port
 from harness.records import Record
 from harness.server import Server
+from harness.waiting import within
 
 
 if TYPE_CHECKING:
@@ -27,17 +28,22 @@ class Broker(Server):
     """A real Kafka broker: KRaft, one process that is controller too, one replica of everything, no automatic topics.
 
     Retention and compaction are looked at every second instead of every few minutes, so that tests can wait for them.
+
+    Args:
+        host: the address of this machine at which clients reach the broker.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self._java: list[str | Path] = [find_java(), *_JVM, "-cp", kafkajars.build().path / "*"]
         super().__init__("kafka")
         port = free_port()
-        self.bootstrap_servers = f"127.0.0.1:{port}"
+        self.bootstrap_servers = f"{host}:{port}"
         self._data = self.folder / "data"
         self._config = self.folder / "server.properties"
         template = _PROPERTIES.read_text()
-        self._config.write_text(template.format(port=port, controller_port=free_port(), data=self._data))
+        self._config.write_text(
+            template.format(host=host, port=port, controller_port=free_port(), data=self._data)
+        )
         self.process = Process([*self._java, "kafka.Kafka", self._config], self.folder / "kafka.log")
 
     def start(self) -> None:
@@ -67,6 +73,17 @@ class Broker(Server):
         topic = NewTopic(name, partitions, 1, config=dict(configs or {}))
         admin = self.admin()  # keep the client until the answer comes: without it the request is dropped
         admin.create_topics([topic])[name].result(timeout=30)
+
+    def recreate_topic(self, name: str, partitions: int = 1) -> None:
+        """Delete a topic and create it again; records that are produced from now on go to the new one."""
+        admin = self.admin()
+        admin.delete_topics([name])[name].result(timeout=30)
+        within(30, f"{name} is gone", lambda: name not in admin.list_topics(timeout=10).topics)
+        self.create_topic(name, partitions)
+        within(30, f"{name} is there", lambda: len(self.partitions(name)) == partitions)
+        self.__dict__.pop(
+            "_producer", None
+        )  # it knows the deleted topic, and may refuse records to the new one
 
     def partitions(self, topic: str) -> list[int]:
         """Return the partitions of a topic; none means that there is no such topic."""

@@ -54,6 +54,12 @@ class SecuredBroker(Broker):
         wanted = UserScramCredentialUpsertion(self.user, kind, self.password.encode())
         admin.alter_user_scram_credentials([wanted])[self.user].result(timeout=30)
 
+    def change_password(self, password: str) -> None:
+        """Start again with another SCRAM password; the old one is refused, and every client has to connect again."""
+        self.stop()
+        self.password = password
+        self.start()
+
     def _secure(self, config: Path, sasl: int, tls: int, keystore: Path) -> None:
         lines = dict(line.split("=", 1) for line in config.read_text().splitlines() if "=" in line)
         more = _PROPERTIES.format(

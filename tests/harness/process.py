@@ -35,6 +35,10 @@ class Process:
         self._env = os.environ | (env or {})
         self._child: subprocess.Popen[bytes] | None = None
 
+    def set_environment(self, env: Mapping[str, str]) -> None:
+        """Change variables of the next start."""
+        self._env = {**self._env, **env}
+
     @property
     def name(self) -> str:
         """The name of the executable."""

@@ -29,10 +29,20 @@ class S3Server(Server):
         self.endpoint = f"http://127.0.0.1:{free_port()}"
         self.root = root or self._subfolder("root")
         self._sidecar = self._subfolder("metadata")
-        credentials = {"ROOT_ACCESS_KEY": self.access_key, "ROOT_SECRET_KEY": self.secret_key}
         self.process = Process(
-            [executable, *self._flags(readonly)], self.folder / "versitygw.log", credentials
+            [executable, *self._flags(readonly)], self.folder / "versitygw.log", self._credentials()
         )
+
+    def change_keys(self) -> None:
+        """Start again with other keys; the old ones are refused."""
+        self.stop()
+        self.access_key = secrets.token_hex(10)
+        self.secret_key = secrets.token_hex(20)
+        self.process.set_environment(self._credentials())
+        self.start()
+
+    def _credentials(self) -> dict[str, str]:
+        return {"ROOT_ACCESS_KEY": self.access_key, "ROOT_SECRET_KEY": self.secret_key}
 
     def make_bucket(self, name: str) -> None:
         """Make an empty bucket, unless it is there; works whether or not the server runs.

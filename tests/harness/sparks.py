@@ -11,7 +11,7 @@ from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.runtime.checkpoint import orphan_files
+from mainstem.runtime.checkpoint import new_sink_logs
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.preflight import user_modules
 from mainstem.runtime.spark import session
@@ -88,7 +88,7 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     cleaner = OrphanCleaner(own, graph)
     for sink in query.to:
         if sink.files:
-            suspects = orphan_files.suspects(
+            suspects = new_sink_logs.prepare(
                 own, sink.files.path, build.checkpoint(graph, query), sink.choice()
             )
             cleaner.suspect(query.name, sink.files.path, suspects)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
+from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
@@ -53,9 +54,9 @@ class Stage:
         return sorted(DeltaTable(str(self.folder / table)).to_pyarrow_table().to_pylist(), key=str)
 
     @contextmanager
-    def running(self, **spec: Any) -> Iterator["Turning"]:
-        """A pipeline that was started, and is drained at the end."""
-        spec["checkpoints"] = {"location": str(self.folder / "checkpoints")}
+    def running(self, driver: DriverIdentity | None = None, **spec: Any) -> Iterator["Turning"]:
+        """A pipeline that was started, and is drained at the end; `driver` is who owns its checkpoints."""
+        spec["checkpoints"] = {"location": str(self.folder / "checkpoints"), **spec.get("checkpoints", {})}
         spec.setdefault("restart", {"policy": "Never"})
         document = {
             **pipeline_head("staged"),
@@ -68,7 +69,14 @@ class Stage:
         checks.check_checkpoint_store(self.spark, graph)
         unready |= readiness.in_session(self.spark, graph, graph.pipeline.name, silent)
         turning = Turning(
-            Supervisor(self.spark, graph, lambda _statuses: None, Stop(), locate=document_read.problem)
+            Supervisor(
+                self.spark,
+                graph,
+                lambda _statuses: None,
+                Stop(),
+                driver=driver,
+                locate=document_read.problem,
+            )
         )
         try:
             turning.supervisor.start(unready=unready)
@@ -85,9 +93,9 @@ class Turning:
         self.supervisor = supervisor
         self.longest = 0.0
 
-    def until(self, holds: Callable[[], bool]) -> None:
-        """Tick until the condition is true."""
-        end = time.monotonic() + SECONDS
+    def until(self, holds: Callable[[], bool], within: float = SECONDS) -> None:
+        """Tick until the condition is true, at most so many seconds."""
+        end = time.monotonic() + within
         while not holds():
             assert time.monotonic() < end, self.supervisor.statuses
             began = time.monotonic()
@@ -97,8 +105,8 @@ class Turning:
             self.longest = max(self.longest, time.monotonic() - began)
             time.sleep(TICK / 4)
 
-    def to_the_end(self) -> None:
-        self.until(lambda: not self.supervisor.tick())
+    def to_the_end(self, within: float = SECONDS) -> None:
+        self.until(lambda: not self.supervisor.tick(), within)
 
     def __getitem__(self, query: str) -> QueryProgress:
         return next(status for status in self.supervisor.statuses if status.name == query)

@@ -6,8 +6,11 @@ from contextlib import suppress
 from typing import Literal, Self
 
 
-State = Literal["open", "silent", "cut"]
+State = Literal["open", "silent", "cut", "unavailable"]
 _CHUNK = 65536
+_UNAVAILABLE = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+_QUIET = 0.2
+"""Seconds without a byte after which a request is taken to be complete."""
 
 
 class TcpProxy:
@@ -15,14 +18,15 @@ class TcpProxy:
 
     Args:
         port: of the server.
+        host: the address of this machine at which clients reach the proxy.
 
     Attributes:
         port: the port in place of the server's; it stays the same.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((host, 0))
         self.port: int = self._listener.getsockname()[1]
         self._open = threading.Event()
         self._open.set()
@@ -49,6 +53,14 @@ class TcpProxy:
     def cut(self) -> None:
         """Break all connections, and each new one at once."""
         self._state = "cut"
+        self._end_all()
+
+    def refuse(self) -> None:
+        """Answer each HTTP request with 503, as a store does that is overloaded; the server gets none of them."""
+        self._state = "unavailable"
+        self._end_all()
+
+    def _end_all(self) -> None:
         self._open.set()
         with self._lock:
             for each in self._sockets:
@@ -72,6 +84,9 @@ class TcpProxy:
         self._open.wait()
         try:
             if self._state == "cut":
+                return
+            if self._state == "unavailable":
+                _answer_unavailable(client)
                 return
             server = socket.create_connection(("127.0.0.1", self._target), timeout=10)
         except OSError:  # the server itself is away: its clients see what they would see without the proxy
@@ -98,3 +113,12 @@ class TcpProxy:
         for each in (source, target):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
+
+
+def _answer_unavailable(client: socket.socket) -> None:
+    """Read the request, answer it, and end the connection: an answer before the end of the request may be lost."""
+    client.settimeout(_QUIET)
+    with suppress(TimeoutError):
+        while client.recv(_CHUNK):
+            continue
+    client.sendall(_UNAVAILABLE)

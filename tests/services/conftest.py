@@ -12,10 +12,8 @@ from harness import sparks
 from harness.documents import pipeline_head
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.language.model.connections import CREDENTIALS
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.preflight import checks, readiness
-from mainstem.runtime.spark import secrets
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import Supervisor
 from pyspark.sql import SparkSession
@@ -60,7 +58,6 @@ class Pipelines:
     ) -> list[QueryProgress]:
         """Run to the end, or drain once something holds; how the queries stand then."""
         graph = self.graph(spec, values)
-        secrets.write(graph, Path(self.spark.conf.get(CREDENTIALS) or ""))
         checks.check_servers(graph)
         checks.check_checkpoint_store(self.spark, graph)
         unready = readiness.in_session(self.spark, graph, graph.pipeline.name)

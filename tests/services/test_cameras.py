@@ -10,7 +10,6 @@ from deltalake import DeltaTable
 from harness.kafka import Broker
 from harness.records import Record
 from harness.s3 import S3Server
-from mainstem.language.model.connections import CREDENTIALS
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.spark.conf import _bucket
@@ -122,8 +121,7 @@ def reported(lake: Path) -> list[tuple[str, int]]:
 def reach(pipelines: Any, graph: Any) -> None:
     """Tell the session, which is older than the store, where the buckets are."""
     hadoop = pipelines.spark.sparkContext._jsc.hadoopConfiguration()
-    profiles = Path(pipelines.spark.conf.get(CREDENTIALS)) / "s3-profiles"
     [store] = [connection for connection in graph.spec.connections if connection.s3]
     for bucket in store.s3.buckets:
-        for key, value in _bucket(bucket, store.s3, store.name, profiles).items():
+        for key, value in _bucket(bucket, store.s3).items():
             hadoop.set(key.removeprefix("spark.hadoop."), value)

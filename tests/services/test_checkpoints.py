@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+import yaml
 from click.testing import CliRunner
 from deltalake import DeltaTable
 from harness.driver import DriverProcess
@@ -139,7 +140,7 @@ def put_records(kafka: Broker, topic: str, *texts: str) -> None:
 
 @pytest.mark.S37
 @pytest.mark.timeout(300)
-def test_a_rewound_query_reads_a_topic_from_its_old_offsets(
+def test_a_rewound_query_reads_a_topic_from_its_old_offsets_and_show_has_the_ends(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
     stage = Stage(spark.newSession(), tmp_path)
@@ -152,6 +153,19 @@ def test_a_rewound_query_reads_a_topic_from_its_old_offsets(
     assert command("show", checkpoint)["offsets"] == {"rewound": {"rewound": {"0": 3}}}
     assert command("rewind", checkpoint, "--to", "0")["unsureTopics"] == []
     put_records(kafka, "rewound", "d")
+    document = tmp_path / "rewound.yaml"
+    head = {
+        "apiVersion": "mainstem.dev/v1alpha1",
+        "kind": "StreamingPipeline",
+        "metadata": {"name": "places"},
+    }
+    spec = places("rewound", kafka, stage, "first", 1) | {
+        "checkpoints": {"location": f"{tmp_path}/checkpoints"}
+    }
+    document.write_text(yaml.safe_dump(head | {"spec": spec}), encoding="utf-8")
+    ends = command("show", "-f", str(document), "--ends")["ends"]
+    topics = {"rewound": {"0": 4}}
+    assert ends == {"rewound": {"topics": topics, "unread": 1, "retained": 4, "expired": 0}}
     assert values(stage, kafka, "rewound", "again", 2) == ["c", "d"]
 
 

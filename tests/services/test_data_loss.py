@@ -9,7 +9,6 @@ from confluent_kafka import TopicPartition
 from harness.kafka import Broker
 from harness.records import Record, new_producer, produce
 from harness.supervisor_loop import Stage
-from harness.waiting import within
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.supervision import input_poller, topics
 from pyspark.sql import SparkSession
@@ -97,14 +96,6 @@ def test_a_query_waits_for_a_missing_topic(
     assert rows(stage, "late") == [(0, 0), (0, 1), (0, 2)]
 
 
-def recreate(kafka: Broker, topic: str, partitions: int = 1) -> None:
-    """Delete a topic and make it anew."""
-    admin = kafka.admin()
-    admin.delete_topics([topic])[topic].result(30)
-    within(30, f"{topic} is gone", lambda: topic not in kafka.admin().list_topics(timeout=10).topics)
-    kafka.create_topic(topic, partitions)
-
-
 def lossy(stage: Stage, kafka: Broker, topic: str, **more: Any) -> dict[str, Any]:
     return spec(stage, kafka, {topic: {"subscribe": [topic, "steady"], "failOnDataLoss": False}}, **more)
 
@@ -142,7 +133,7 @@ def test_a_recreated_topic_is_read_from_its_beginning(
             running.to_the_end()
         (commits / "1").unlink()
         (commits / ".1.crc").unlink()
-    recreate(kafka, topic, partitions=2)
+    kafka.recreate_topic(topic, partitions=2)
     renewed = [Record(None, f"new {n}".encode(), partition=n % 2) for n in range(30)]
     produce(new_producer(kafka.client), topic, renewed)  # the broker's own knows one partition
     with stage.running(**document) as running:
@@ -180,7 +171,7 @@ def test_records_of_a_recreated_topic_are_not_read_twice(
     with stage.running(**document) as running:
         running.until(lambda: running[f"to-{topic}"].input_rows == 3)
         running.until(lambda: time.time() % 20 < 2)  # a trigger has passed, and the next is far
-        recreate(kafka, topic)
+        kafka.recreate_topic(topic)
         kafka.produce(topic, [Record(None, f"new {n}".encode(), partition=0) for n in range(8)])
         running.until(lambda: running[f"to-{topic}"].input_rows == 8)
         assert running[f"to-{topic}"].restarts == 0
@@ -226,7 +217,7 @@ def test_a_recreated_topic_ends_a_query_that_may_lose_nothing(
     document = spec(stage, kafka, {"strictly": {"subscribe": ["strictly"]}}, trigger={"availableNow": True})
     with stage.running(**document) as running:
         running.to_the_end()
-    recreate(kafka, "strictly")
+    kafka.recreate_topic("strictly")
     kafka.produce("strictly", records(0, 8))
     with stage.running(**document) as running:
         running.to_the_end()
@@ -256,7 +247,7 @@ def test_a_topic_recreated_between_two_triggers_is_detected(
     with stage.running(**document) as running:
         name = f"to-{topic}"
         running.until(lambda: running[name].input_rows == 3 and running[name].lag == 0)
-        recreate(kafka, topic)
+        kafka.recreate_topic(topic)
         kafka.produce(topic, records(0, 8))
         running.until(lambda: running[name].reason == "TopicRecreated")
         status = running[name]

@@ -72,7 +72,7 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(
     ("trigger", "count"),
-    [("default", 1), ("processingTime", 2), ("availableNow", 1)]
+    [("default", 1), ("processingTime", 1), ("availableNow", 1)]
     + [pytest.param(name, 14, marks=pytest.mark.full) for name in TRIGGERS],
 )
 def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_path: Path) -> None:
@@ -133,3 +133,48 @@ def test_a_second_signal_interrupts_at_once(tmp_path: Path) -> None:
         assert driver.wait(180) == 6, driver.stderr[-3000:]
     print(f"cut after {time.monotonic() - begun:.1f} s")
     assert pipeline.committed() == -1
+
+
+WAIT = "1 second, onTimeout: wait"
+
+
+@pytest.mark.S34
+@pytest.mark.faults
+@pytest.mark.timeout(900)
+def test_with_wait_a_batch_ends_although_the_timeout_has_passed(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path, "processingTime", files=2, drain=WAIT)
+    with pipeline.run() as driver:
+        driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)
+        time.sleep(0.3)
+        assert pipeline.committed() == -1, "the signal is to come within the batch"
+        begun = time.monotonic()
+        driver.send(signal.SIGTERM)
+        assert driver.wait(180) == 0, driver.stderr[-3000:]
+        took = time.monotonic() - begun
+    print(f"drained after {took:.1f} s, with a timeout of 1 s")
+    assert took > 2.0, "the batch ended within the timeout, and shows nothing"
+    assert driver.final()["queries"][0]["state"] == "Drained"
+    assert pipeline.planned() == pipeline.committed() == 0
+    assert pipeline.ids() == list(range(LINES)), "every row of the batch once, and no other batch"
+
+
+@pytest.mark.S34
+@pytest.mark.faults
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_with_wait_a_second_signal_interrupts_at_once(tmp_path: Path) -> None:
+    pipeline = Pipeline(tmp_path, "processingTime", files=2, drain=WAIT)
+    with pipeline.run() as driver:
+        driver.until(lambda: pipeline.planned() == 0, START, pause=0.01)
+        driver.send(signal.SIGTERM)
+        driver.until(lambda: '"draining"' in driver.stderr, 60)
+        time.sleep(1.5)  # beyond the timeout
+        assert driver.process.poll() is None, "it does not wait"
+        assert pipeline.committed() == -1
+        driver.send(signal.SIGTERM)
+        assert driver.wait(60) == 6, driver.stderr[-3000:]
+    assert "[Interrupted]" in driver.stderr
+    assert (pipeline.planned(), pipeline.committed()) == (0, -1)
+    with pipeline.run("--stop-when-idle=3s") as driver:
+        assert driver.wait(START) == 0, driver.stderr[-3000:]
+    assert pipeline.ids() == list(range(2 * LINES)), "every row once, the bare folder included"

@@ -39,13 +39,7 @@ class Fault(NamedTuple):
 def kill_in_a_batch(bed: FaultBed) -> None:
     """SIGKILL once a batch of any query is planned and not committed."""
     bed.feed()
-    bed.driver().until(
-        lambda: any(
-            bed.newest(query, "offsets") > bed.newest(query, "commits") for query in ("table", "ledger")
-        ),
-        60,
-        pause=0.005,
-    )
+    bed.driver().until(bed.in_a_batch, 60, pause=0.005)
     bed.kill()
 
 
@@ -76,6 +70,7 @@ def nothing(_bed: FaultBed) -> None:
 FAULTS = {
     "driver killed in a batch": Fault(kill_in_a_batch, nothing, 0),
     "store silent": Fault(lambda bed: bed.store.silence(), lambda bed: bed.store.heal()),
+    "store answers 503": Fault(lambda bed: bed.store.refuse(), lambda bed: bed.store.heal()),
     "store cuts connections": Fault(lambda bed: bed.store.cut(), lambda bed: bed.store.heal()),
     "store away": Fault(lambda bed: bed.s3.kill(), lambda bed: bed.s3.start()),
     "broker silent": Fault(

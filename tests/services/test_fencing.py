@@ -11,12 +11,16 @@ import re
 import signal
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from harness import with_executors
+from harness.checkpoints import data_files, logged_files
+from harness.clocks import HOUR, shifted
 from harness.driver import DriverProcess, descendants
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
@@ -39,8 +43,10 @@ def bed(s3: S3Server, tmp_path: Path, request: pytest.FixtureRequest) -> Iterato
         yield Bed(s3, proxy, bucket, tmp_path)
 
 
-def driver(bed: Bed, number: int, program: tuple[str, ...] | None) -> DriverProcess:
-    env = {"AWS_ACCESS_KEY_ID": bed.s3.access_key, "AWS_SECRET_ACCESS_KEY": bed.s3.secret_key}
+def driver(
+    bed: Bed, number: int, program: tuple[str, ...] | None, clock: Mapping[str, str] = MappingProxyType({})
+) -> DriverProcess:
+    env = {"AWS_ACCESS_KEY_ID": bed.s3.access_key, "AWS_SECRET_ACCESS_KEY": bed.s3.secret_key, **clock}
     folder = bed.folder / f"driver-{number}"
     if program is None:
         return DriverProcess(bed.document, folder, env=env)
@@ -124,13 +130,49 @@ def test_the_older_of_two_drivers_is_fenced_and_every_row_is_there_once(
             newer.until(lambda last=fed: all_read(bed, last), START)
             assert_fenced(older, bed, number)
             older = newer
+        wait_for_late_files(older, bed)
         older.send(signal.SIGTERM)
         assert older.wait(START) == 0, older.stderr[-4000:]
-    if program is not None:
-        # An executor may have written a file for the fenced driver after the newer one had listed the folder.
-        with bed.driver("--stop-when-idle=10s") as last:
-            assert last.wait(START) == 0, last.stderr[-4000:]
     bed.check(fed)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("older_shift", "newer_shift"),
+    [(HOUR, -HOUR), (-HOUR, HOUR)],
+    ids=["ahead-then-behind", "behind-then-ahead"],
+)
+def test_which_of_two_drivers_is_fenced_does_not_depend_on_their_clocks(
+    bed: Bed, older_shift: int, newer_shift: int
+) -> None:
+    """The store's clock is right, and each driver's is wrong by an hour."""
+    bed.feed(0, BATCHES)
+    with ExitStack() as drivers:
+        older = drivers.enter_context(driver(bed, 0, None, shifted(older_shift)))
+        older.until(lambda: all_read(bed, BATCHES), START)
+        first = datetime.fromisoformat(str(owner(bed, QUERIES[0])["started"]))
+        send(older, signal.SIGSTOP)
+        on_another_machine(bed)
+        bed.feed(BATCHES, 2 * BATCHES)
+        newer = drivers.enter_context(driver(bed, 1, None, shifted(newer_shift)))
+        newer.until(lambda: all_read(bed, 2 * BATCHES), START)
+        second = datetime.fromisoformat(str(owner(bed, QUERIES[0])["started"]))
+        assert (second < first) is (newer_shift < older_shift), "the clocks of the drivers are not wrong"
+        send(older, signal.SIGCONT)
+        bed.feed(2 * BATCHES, 3 * BATCHES)
+        newer.until(lambda: all_read(bed, 3 * BATCHES), START)
+        assert_fenced(older, bed, 1)
+        wait_for_late_files(newer, bed)
+        newer.send(signal.SIGTERM)
+        assert newer.wait(START) == 0, newer.stderr[-4000:]
+    bed.check(3 * BATCHES)
+
+
+def wait_for_late_files(driver: DriverProcess, bed: Bed) -> None:
+    """Until the driver has removed the files that fenced drivers, or their executors, wrote after its first listing."""
+    folder = bed.lake / "folder"
+    driver.until(lambda: data_files(folder) == logged_files(folder), START)
 
 
 def assert_fenced(older: DriverProcess, bed: Bed, number: int) -> None:

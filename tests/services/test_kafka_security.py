@@ -10,7 +10,6 @@ from harness.kafkasecured import SecuredBroker
 from harness.pki import Authority
 from harness.records import Record
 from mainstem.errors import NotReady
-from mainstem.language.model.connections import CREDENTIALS
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.spark import secrets
 from mainstem.runtime.stop import Stop
@@ -126,12 +125,6 @@ def plans(bench: Bench) -> str:
     return "".join(str(run.physicalPlanDescription()) + str(run.details()) for run in runs)
 
 
-def test_a_credentials_file_is_readable_only_by_its_owner(bench: Bench) -> None:
-    folder = Path(bench.pipelines.spark.conf.get(CREDENTIALS))
-    secrets.write(bench.pipelines.graph(bench.spec("any", SCRAM)), folder)
-    assert (folder / "kafka-events.properties").stat().st_mode & 0o777 == 0o600
-
-
 def refused(bench: Bench, security: dict[str, Any], servers: str | None = None) -> NotReady:
     """Why the run does not begin; soon."""
     began = time.monotonic()
@@ -162,7 +155,10 @@ def test_a_missing_client_certificate_is_rejected(bench: Bench, secured_kafka: S
 
 def test_a_missing_secret_is_rejected(bench: Bench) -> None:
     (bench.folder / "user" / "password").unlink()
-    assert refused(bench, SCRAM).reason == "SecretNotFound"
+    graph = bench.pipelines.graph(bench.spec("secured-none", SCRAM))
+    with pytest.raises(NotReady) as error:
+        secrets.check_complete(graph, graph.spec.queries[0])
+    assert error.value.reason == "SecretNotFound"
 
 
 def test_a_query_that_is_rejected_at_its_start_has_the_same_reason(
@@ -172,7 +168,6 @@ def test_a_query_that_is_rejected_at_its_start_has_the_same_reason(
     name = topic(secured_kafka, "secured-later")
     bench.put("user", password="guess")
     graph = bench.pipelines.graph(bench.spec(name, SCRAM) | {"restart": {"maxRetries": 5}})
-    secrets.write(graph, Path(bench.pipelines.spark.conf.get(CREDENTIALS)))
     supervisor = Supervisor(bench.pipelines.spark, graph, lambda _: None, Stop())
     began = time.monotonic()
     with pytest.raises(NotReady) as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.checkpoints import blocking_problems
 from harness.documents import pipeline_head
 from harness.kafka import Broker
 from harness.records import Record
@@ -95,10 +96,12 @@ class Line:
 
 
 def drained(running: Turning) -> QueryProgress:
-    """The query's last status."""
+    """The query's last status. `mainstem checkpoint verify` has nothing against a start on what Spark has written."""
     assert running.supervisor.drain()
-    assert running["forward"].state is QueryState.DRAINED
-    return running["forward"]
+    status = running["forward"]
+    assert status.state is QueryState.DRAINED
+    assert blocking_problems(Path(status.checkpoint)) == []
+    return status
 
 
 def test_real_time_writes_each_row_once_and_fast(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
@@ -198,10 +201,13 @@ def test_async_progress_may_repeat_rows_and_is_disabled_in_two_steps(
         time.sleep(0.1)
         return line.gaps()
 
-    with line.running(**beside("2 seconds")) as running:
-        running.until(gaps)
-        running.until(line.arrived)
-        drained(running)
+    for _ in range(5):  # the last batches of a slow run may all be written down
+        with line.running(**beside("2 seconds")) as running:
+            running.until(gaps)
+            running.until(line.arrived)
+            drained(running)
+        if line.gaps():
+            break
     assert line.failure() == "AsyncProgressLeft"
     with line.running(**beside("0 seconds")) as running:
         for _ in range(3):

@@ -108,7 +108,7 @@ def test_a_missing_or_wrong_secret_is_reported(
     with pytest.raises(PySparkException) as refused:
         Builder(spark.newSession(), document).relation("whole")
     failure = classify(refused.value)
-    assert (failure.reason, failure.permanent) == ("DatabaseNotAuthorized", True)
+    assert (failure.reason, failure.permanent) == ("DatabaseNotAuthorized", False)
     assert "wrong" not in failure.message
     (secrets / "password").unlink()
     with pytest.raises(NotReady) as missing:

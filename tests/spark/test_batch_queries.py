@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from harness.documents import pipeline_head
+from harness.sampling import sampled
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
@@ -104,7 +105,7 @@ def test_a_bounded_query_ends_with_exact_rows_and_runs_again(bench: Bench) -> No
 
 
 @pytest.mark.S36
-@pytest.mark.parametrize("closed", [0, 1, 2])
+@pytest.mark.parametrize("closed", sampled([0, 1, 2], every=2))
 def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, closed: int
 ) -> None:
@@ -176,7 +177,7 @@ class Torn:
 
 
 @pytest.mark.S36
-@pytest.mark.parametrize("kind", ["delta", "merge", "parquet"])
+@pytest.mark.parametrize("kind", sampled(["delta", "merge", "parquet"], every=2))
 def test_a_written_attempt_is_not_written_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow
 import pytest
 from deltalake import write_deltalake
+from harness.sampling import sampled
 from harness.supervisor_loop import Stage, Turning
 from mainstem.changes import Effect, compare
 from mainstem.errors import NotReady
@@ -23,7 +24,7 @@ from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.S37
+pytestmark = [pytest.mark.S37, pytest.mark.timeout(900)]
 
 COLUMNS = "k STRING, ts TIMESTAMP, v INT"
 BEFORE = {"a": [("x", 1, 1), ("y", 2, 2)], "b": [("x", 3, 10)]}
@@ -241,7 +242,7 @@ CHANGES = {
         document(ROWS,
     ),
         document(ROWS),
-        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE", UNCHANGED, lambda folder: (folder / "checkpoints" / "q" / "1" / "metadata").unlink(),
+        "CheckpointDamaged", UNCHANGED, lambda folder: (folder / "checkpoints" / "q" / "1" / "metadata").unlink(),
     ),
     "a view split in two": Change(
         document(COUNT, **COMPLETE,
@@ -321,6 +322,21 @@ CHANGES = {
         document(COUNT, outputMode="update"),
         ["x 2"], CONTINUES,
     ),
+    "a key through a view": Change(
+        split("SELECT k, v FROM a", "SELECT k, count(*) AS n FROM below GROUP BY k", **COMPLETE),
+        split("SELECT upper(k) AS k, v FROM a", "SELECT k, count(*) AS n FROM below GROUP BY k", **COMPLETE),
+        ["X 1", "x 1", "y 1"], MISREADS,
+    ),
+    "a maximum becomes a minimum": Change(
+        document("SELECT max(v) AS m FROM a", **COMPLETE), document("SELECT min(v) AS m FROM a", **COMPLETE),
+        ["2"], MISREADS,  # the smallest value is 1
+    ),
+    "the type of what an aggregate reads": Change(
+        document("SELECT k, sum(v) AS n FROM a GROUP BY k", **COMPLETE),
+        document("SELECT k, sum(v) AS n FROM a GROUP BY k",
+                 files("a", schema="k STRING, ts TIMESTAMP, v DOUBLE"), **COMPLETE),
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", INCOMPATIBLE,
+    ),
     "a source renamed": Change(
         document(ROWS), document("SELECT k, v FROM c", files("c", path="FOLDER/a")), ["x 1", "x 4", "y 2"], MISREADS
     ),
@@ -393,12 +409,15 @@ def idle(turning: Turning, query: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """What the second run of each change came to."""
+def outcomes(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outcome]:
+    """What the second run of each selected change came to."""
     folder = tmp_path_factory.mktemp("changes")
+    selected = [item for item in request.session.items if "outcomes" in getattr(item, "fixturenames", ())]
+    names = sorted(item.callspec.params["name"] for item in selected if isinstance(item, pytest.Function))
     cases = {
-        name: Case(Stage(spark, folder / str(number)), change)
-        for number, (name, change) in enumerate(CHANGES.items())
+        name: Case(Stage(spark, folder / str(number)), CHANGES[name]) for number, name in enumerate(names)
     }
     for case in cases.values():
         case.put(BEFORE)
@@ -411,7 +430,7 @@ def outcomes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
     return run(cases, "after")
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", sampled(CHANGES, every=4))
 def test_the_second_run_has_the_expected_rows_or_reason(outcomes: dict[str, Outcome], name: str) -> None:
     expected, outcome = CHANGES[name].expected, outcomes[name]
     if isinstance(expected, str):

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from deltalake import DeltaTable
 from harness import sparks
+from harness.checkpoints import logged_rows
 from mainstem.cli import main
 from mainstem.errors import NotReady
 from pyspark.sql import SparkSession
@@ -119,6 +120,25 @@ def test_a_rewound_query_does_not_start_on_a_folder_that_has_its_later_batches(
     with pytest.raises(NotReady, match="has data of another checkpoint") as refused:
         bench.run("none", generation=2)
     assert refused.value.reason == "SinkFolderTaken"
+
+
+@pytest.mark.parametrize("before", [3, 12])
+def test_a_query_continues_in_a_new_folder_of_files_beyond_ten_batches(
+    spark: SparkSession, tmp_path: Path, before: int
+) -> None:
+    """Spark compacts the log of a folder every tenth batch, and fails without the entries before the first one here."""
+    bench = Bench(spark, tmp_path, "SELECT k, v FROM a", to=files(tmp_path, "first"))
+    bench.put(*range(before))
+    bench.run("none")
+    bench.query["to"] = files(tmp_path, "second")
+    bench.put(*range(before, before + 11))
+    bench.run("none")
+    rows = logged_rows(tmp_path / "second")
+    assert sorted(row["v"] for row in rows) == list(range(before, before + 11))
+
+
+def files(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [{"name": "files", "parquet": {"path": f"{folder}/{name}"}}]
 
 
 def test_a_fork_and_its_origin_both_continue(spark: SparkSession, tmp_path: Path) -> None:

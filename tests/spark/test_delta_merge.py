@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from harness.deltabench import DeltaBench
+from harness.sampling import sampled
 from mainstem.errors import SpecInvalid
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
@@ -74,7 +75,9 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench
     assert bench.history("out") == ["CREATE TABLE", "MERGE", "MERGE", "MERGE"]
 
 
-@pytest.mark.parametrize("left", ["", "_staged_commits/", ".00000000000000000000.json.8e1c.tmp"])
+@pytest.mark.parametrize(
+    "left", sampled(["", "_staged_commits/", ".00000000000000000000.json.8e1c.tmp"], every=2)
+)
 def test_a_driver_killed_before_the_first_log_entry_leaves_a_table_that_can_be_merged(
     bench: Bench, left: str
 ) -> None:
@@ -106,7 +109,7 @@ def test_a_repeated_batch_and_a_new_checkpoint_are_merged_once(bench: Bench) -> 
 
 @pytest.mark.S36
 @pytest.mark.S37
-@pytest.mark.parametrize("renamed", ["nothing", "query", "sink"])
+@pytest.mark.parametrize("renamed", sampled(["nothing", "query", "sink"], every=2))
 def test_a_repeated_batch_never_overwrites_newer_rows(bench: Bench, renamed: str) -> None:
     """Killed between table and checkpoint; another query writes newer rows; then the batch runs again, renamed or not."""
     keyed = {"keys": ["id"], "deleteWhen": "op = 'D'", "exceptColumns": ["op"]}

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.checkpoint import orphan_files
-from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
+from mainstem.runtime.maintenance.orphan_removal import FIRST_INTERVAL, OrphanCleaner
 from pyspark.sql import SparkSession
 
 
@@ -112,7 +113,9 @@ def copying(tmp_path: Path) -> tuple[Path, Path]:
     return out, checkpoint
 
 
-def cleaner(spark: SparkSession, folder: Path, **options: str) -> OrphanCleaner:
+def cleaner(
+    spark: SparkSession, folder: Path, clock: Callable[[], float] = time.monotonic, **options: str
+) -> OrphanCleaner:
     sink = {"name": "files", "parquet": {"path": f"{folder}/out", "options": options}}
     spec = {
         "sources": [{"name": "ticks", "rate": {}}],
@@ -123,7 +126,7 @@ def cleaner(spark: SparkSession, folder: Path, **options: str) -> OrphanCleaner:
         **pipeline_head("p"),
         "spec": spec,
     }
-    return OrphanCleaner(spark, Graph(StreamingPipeline.model_validate(document)))
+    return OrphanCleaner(spark, Graph(StreamingPipeline.model_validate(document)), clock=clock)
 
 
 @pytest.mark.S26
@@ -174,6 +177,31 @@ def test_files_of_a_dead_driver_are_removed_after_their_batch_is_committed(
     cleaning.look()
     assert late.exists()
     assert not left.exists()
+
+
+@pytest.mark.S26
+@pytest.mark.S36
+def test_a_file_that_an_older_driver_writes_when_it_wakes_up_is_removed(
+    spark: SparkSession, tmp_path: Path, copying: tuple[Path, Path]
+) -> None:
+    """Also if the checkpoint has meanwhile forgotten the batch of the file."""
+    out, checkpoint = copying
+    (out / "_spark_metadata" / "0").write_text("v1")
+    now = 0.0
+    cleaning = cleaner(spark, tmp_path, clock=lambda: now)
+    cleaning.look()
+    late = write(out / NAME.format(1))
+    for log in ("offsets", "commits"):
+        (checkpoint / log / "7").write_text("v1\n")
+        os.utime(checkpoint / log / "7", (time.time() + 60,) * 2)
+        (checkpoint / log / "0").unlink()
+    (out / "_spark_metadata" / "7.compact").write_text("v1")
+    now = FIRST_INTERVAL - 1
+    cleaning.look()
+    assert late.exists(), "the folder is not listed all the time"
+    now = FIRST_INTERVAL
+    cleaning.look()
+    assert not late.exists()
 
 
 @pytest.mark.S26

@@ -88,8 +88,14 @@ def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Chan
         began = time.time()
         changed = {"name": "marked", "sql": "SELECT value, 'new' AS mark FROM in_b"}
         changing.apply(run, {**spec, "views": [changed]})
+        assert [name for name in "abc" if run[name].updating] == ["b"]
+        run.until(lambda: not run["b"].updating)
+        assert run["b"].state is QueryState.STARTING
         run.until(lambda: run["b"].run_id != before["b"].run_id)
-        begun(run, "b")
+        restarted = time.time()
+        run.until(lambda: max(commits(changing, "b").values()) >= restarted)
+        first = min(when for when in commits(changing, "b").values() if when >= restarted)
+        print(f"b: first batch with the new plan {first - began:.2f} s after the change")
         last = run["b"].batch or 0
         run.until(lambda: all((run[name].batch or 0) > (before[name].batch or 0) + 2 for name in "ac"))
         run.until(lambda: (run["b"].batch or 0) > last + 1)
@@ -125,6 +131,7 @@ def test_queries_are_added_removed_suspended_and_resumed_while_the_others_run(ch
         changing.apply(run, changing.spec(c, b, a))
         run.until(lambda: run["b"].state is QueryState.RUNNING and run["b"].input_rows > counted)
         changing.apply(run, changing.spec(c, a))
+        assert run["b"].updating
         run.until(lambda: list(run.states()) == ["c", "a"])
         changing.apply(run, changing.spec(c, b, a))
         run.until(lambda: run.states().get("b") is QueryState.RUNNING)
@@ -235,7 +242,7 @@ def test_a_query_that_changed_while_it_was_suspended_is_compared_with_its_checkp
         with pytest.raises(NotReady, match="cannot continue from its checkpoint") as refused:
             changing.apply(run, windows(changing, 10))
         assert refused.value.reason == "CheckpointIncompatible"
-        with pytest.raises(NeedsDriver, match="chooses its checkpoint"):
+        with pytest.raises(NeedsDriver, match="chooses by checkpoint"):
             changing.apply(run, windows(changing, 10, checkpoint={"onChange": "newGeneration"}))
         assert run["b"].state is QueryState.SUSPENDED
         changing.apply(run, windows(changing, 5))
@@ -246,7 +253,7 @@ def test_a_change_that_would_misread_the_state_changes_nothing(changing: Changin
     with changing.stage.running(**windows(changing, 5)) as run:
         begun(run, "a", "b")
         before = {name: run[name].run_id for name in "ab"}
-        with pytest.raises(NeedsDriver, match="starts with an empty checkpoint"):
+        with pytest.raises(NeedsDriver, match="the empty checkpoint of"):
             changing.apply(run, windows(changing, 10, checkpoint={"onChange": "newGeneration"}))
         with pytest.raises(NotReady, match="cannot continue from its checkpoint") as refused:
             changing.apply(run, windows(changing, 10))
@@ -267,3 +274,57 @@ def test_the_record_of_the_document_follows_the_change(changing: Changing) -> No
         )
         run.until(lambda: record.read_text() != old)
         assert "300 ms" in record.read_text()
+
+
+def failing(changing: Changing) -> Any:
+    """The windows of `b`, with a filter that fails as soon as the query reads a row."""
+    spec = windows(changing, 5)
+    [view] = spec["views"]
+    sql = view["sql"].replace(" GROUP BY", " WHERE assert_true(value < 0) IS NULL GROUP BY")
+    return {**spec, "views": [{**view, "sql": sql}]}
+
+
+@pytest.mark.faults
+def test_a_failed_query_whose_change_does_not_fit_its_checkpoint_refuses_no_document(
+    changing: Changing,
+) -> None:
+    record = changing.stage.folder / "checkpoints" / "b" / "_1.mainstem-document.json"
+    with changing.stage.running(**windows(changing, 5)) as run:
+        begun(run, "a", "b")
+        run.until(record.exists)
+        changing.apply(run, failing(changing))
+        run.until(lambda: run["b"].state is QueryState.FAILED)
+        other = windows(changing, 10)
+        slower = changing.query("a", trigger={"processingTime": "300 ms"})
+        before = run["a"].run_id
+        changing.apply(run, {**other, "queries": [slower, other["queries"][1]]})
+        run.until(lambda: run["a"].run_id != before and run["b"].reason == "CheckpointIncompatible")
+        assert run["b"].state is QueryState.FAILED
+        assert "cannot continue from its checkpoint" in (run["b"].message or "")
+        begun(run, "a")
+        last = run["b"].batch or 0
+        changing.apply(run, windows(changing, 5))
+        run.until(lambda: run["b"].state is QueryState.RUNNING and (run["b"].batch or 0) > last)
+        assert run["b"].reason is None
+        assert run.supervisor.failures == []
+
+
+@pytest.mark.faults
+def test_a_failed_query_that_a_change_does_not_touch_starts_again_and_loses_nothing(
+    changing: Changing,
+) -> None:
+    out, away = changing.stage.folder / "out-b", changing.stage.folder / "away"
+    queries = [changing.query("a"), changing.query("b")]
+    with changing.stage.running(**changing.spec(*queries)) as run:
+        begun(run, "a", "b")
+        out.rename(away)
+        out.write_text("a file in the place of the folder")
+        run.until(lambda: run["b"].state is QueryState.FAILED)
+        out.unlink()
+        away.rename(out)
+        last = run["b"].batch or 0
+        faster = changing.query("a", trigger={"processingTime": "300 ms"})
+        changing.apply(run, changing.spec(faster, queries[1]))
+        run.until(lambda: run["b"].state is QueryState.RUNNING and (run["b"].batch or 0) > last + 1)
+    values = sorted(row["value"] for row in changing.rows("b"))
+    assert values == list(range(len(values)))

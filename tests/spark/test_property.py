@@ -242,7 +242,8 @@ def rows_streamed(spark: SparkSession, example: Example, folder: Path, place: in
     table = DeltaTable(path).to_pyarrow_table() if delta else pyarrow.dataset.dataset(path).to_table()
     if not table.num_columns or not table.num_rows:
         return []
-    return shown(spark.createDataFrame(table))
+    # Spark 4.2.0 drops the rows of an Arrow table behind a chunk without rows, such as that of an empty file.
+    return shown(spark.createDataFrame(table.combine_chunks()))
 
 
 def shown(frame: DataFrame) -> list[dict[str, Any]]:
@@ -264,8 +265,17 @@ def killed_twice() -> Example:
     return Example([], plain, ["delta"], [[row], [row]], [], 0, [1, 2], [True, True], 1, "once")
 
 
+def empty_files() -> Example:
+    """The sink has files without rows before those with rows."""
+    row = {"k": "a", "n": 1, "at": "2026-01-01T00:00:00Z"}
+    plain = Ending("SELECT k, n, at FROM {}", "append")
+    rows = [[], [], [row], [row]]
+    return Example([], plain, ["parquet"], rows, [], 1, [1, 4], [False, True], 1, "availableNow")
+
+
 @also(killed_twice())
-@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
+@also(empty_files())
+@settings(max_examples=4, suppress_health_check=list(HealthCheck), deadline=None)
 @given(examples())
 def test_a_stream_gives_the_rows_of_one_batch_over_all_rows(spark: SparkSession, example: Example) -> None:
     event(f"{example.ending.mode}, {example.trigger}, kills: {sum(example.kills)}")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 from documents.stream_plans import GROUPS, LATE, MODES, ROWS, SILENT, Row
+from harness.sampling import sampled
 from mainstem.dataframes.query import build, start
 from mainstem.dataframes.views.builder import Builder
 from mainstem.language.analysis.graph import Graph
@@ -94,7 +95,7 @@ def _checked(session: SparkSession, plan: Any, mode: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", sampled(ROWS, every=3), ids=lambda row: row.id)
 def test_spark_rejects_what_the_rules_reject(session: SparkSession, folder: Path, row: Row) -> None:
     message = spark_says(session, row, folder)
     assert {mode: bool(text) for mode, text in message.items()} == {m: bool(row.reason(m)) for m in MODES}
@@ -126,7 +127,7 @@ def fate(
     return ""
 
 
-@pytest.mark.parametrize("row", LATE, ids=lambda row: row.id)
+@pytest.mark.parametrize("row", sampled(LATE, every=3), ids=lambda row: row.id)
 def test_spark_fails_at_run_time_what_the_rules_reject(
     session: SparkSession, folder: Path, tmp_path: Path, row: Row
 ) -> None:

@@ -5,16 +5,20 @@ Spark reports half of real-time mode's limits after `start()` has returned, so a
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.checkpoints import blocking_problems, newest
 from harness.documents import pipeline_head
+from harness.supervisor_loop import Stage
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.eligibility import async_progress_obstacles, obstacles
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.plans import plan
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -175,6 +179,85 @@ def test_once_and_available_now_end_without_a_signal(bench: Bench) -> None:
         assert handle.awaitTermination(60)
         folder = query.to[0].member("parquet").path
         assert sorted(row.value for row in bench.spark.read.parquet(folder).collect()) == ["a", "b"]
+
+
+EACH_SECOND = {"processingTime": "1 second"}
+TRIGGERS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "interval": {"trigger": EACH_SECOND},
+    "available": {"trigger": {"availableNow": True}},
+    "once": {"trigger": {"once": True}},
+    "continuous": {"trigger": {"continuous": "1 second"}},
+    "beside": {"trigger": EACH_SECOND, "asyncProgressTracking": {"checkpointInterval": "0 seconds"}},
+    "beside-rarely": {"trigger": EACH_SECOND, "asyncProgressTracking": {"checkpointInterval": "2 seconds"}},
+}
+READ: dict[str, tuple[str, ...]] = {
+    "lines": ("default", "interval", "available", "once"),
+    "table": ("available",),
+    "made": ("once",),
+    "ticks": ("interval", "continuous", "beside", "beside-rarely"),
+    "counted": ("interval",),
+}
+"""Source or view -> the triggers with which a query reads it. Triggers of Kafka are in test_low_latency.py."""
+BOUNDED = ("available", "once")
+PATIENCE = 240.0
+"""Seconds for the first batches of ten queries at a time, on a machine that does other things too."""
+
+
+def each_trigger(folder: Path, chosen: Collection[str]) -> dict[str, Any]:
+    """A pipeline with a query for each of the chosen triggers of each source."""
+    sources: list[dict[str, Any]] = [
+        {"name": "lines", "files": {"path": str(folder / "lines"), "format": "text"}},
+        {"name": "table", "delta": {"path": str(folder / "table")}},
+        {"name": "made", "rateMicroBatch": {"rowsPerBatch": 3}},
+        {"name": "ticks", "rate": {"rowsPerSecond": 5, "numPartitions": 1}},
+    ]
+    counted = {"name": "counted", "sql": "SELECT value, count(*) AS n FROM lines GROUP BY value"}
+    queries = [
+        {
+            "name": f"{read}-{trigger}",
+            "from": read,
+            "to": [{"name": "out", "console": {}}],
+            "outputMode": "update" if read == "counted" else "append",
+            "state": {"partitions": 1},
+            **TRIGGERS[trigger],
+        }
+        for read, triggers in READ.items()
+        for trigger in triggers
+        if trigger in chosen
+    ]
+    return {"sources": sources, "views": [counted], "queries": queries}
+
+
+def committed(status: QueryProgress) -> int:
+    return -1 if status.batch is None else status.batch
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "chosen",
+    [set(TRIGGERS) - {"continuous"}, {"continuous"}],  # a continuous query needs all cores
+    ids=["batches", "continuous"],
+)
+def test_a_start_and_verify_accept_what_spark_writes_with_each_trigger(
+    spark: SparkSession, tmp_path: Path, chosen: set[str]
+) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    spec = each_trigger(tmp_path, chosen)
+    names = [query["name"] for query in spec["queries"]]
+    spark.range(3).write.format("delta").save(str(tmp_path / "table"))
+    for part in ("first", "second"):
+        stage.put("lines", part)
+        spark.range(3).write.format("delta").mode("append").save(str(tmp_path / "table"))
+        before = {name: newest(tmp_path / "checkpoints" / name / "1" / "commits") for name in names}
+        with stage.running(**spec) as run:
+            run.until(lambda: all(committed(run[name]) > before[name] for name in names), PATIENCE)  # noqa: B023
+            for name in (name for name in names if name.endswith(BOUNDED)):
+                run.until(lambda: run[name].state is QueryState.COMPLETED, PATIENCE)  # noqa: B023
+            run.supervisor.drain()
+            assert run.supervisor.failures == []
+        problems = {name: blocking_problems(tmp_path / "checkpoints" / name / "1") for name in names}
+        assert {name: against for name, against in problems.items() if against} == {}
 
 
 def test_a_query_is_explained_without_a_start(bench: Bench) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.history import with_ages
+from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.manifests import pods
 from mainstem_operator.observed.ages import Ages, Moment

@@ -120,6 +120,8 @@ CASES = {
     "a view that nothing reads": Case(document(ROWS), document(sql("SELECT u FROM a", ROWS)), Effect.UNCHANGED),
     "the schedule of a pipeline": Case(document(ROWS, trigger={"availableNow": True}), document(ROWS, trigger={"availableNow": True}, spec={"schedule": {"cron": "0 3 * * *"}}), Effect.LIVE),
     "a pipeline suspended": Case(document(ROWS), document(ROWS, spec={"suspend": True}), Effect.LIVE),
+    "the rollback of a pipeline": Case(document(ROWS), document(ROWS, spec={"rollback": {"policy": "Never"}}), Effect.LIVE),
+    "the trial of a pipeline": Case(document(ROWS), document(ROWS, spec={"trial": {"batches": 2}}), Effect.LIVE),
     "the weight of a pool": Case(document(ROWS), document(ROWS, pool={"weight": 3}), CONTINUES),
     "a filter below an aggregation": Case(counted(COUNT), counted("SELECT k, count(*) AS n FROM a WHERE v > 1 GROUP BY k"), CONTINUES),
     "a filter on the result of an aggregation": Case(counted(COUNT), counted(f"{COUNT} HAVING count(*) > 1"), CONTINUES),
@@ -267,6 +269,14 @@ def rows_of_the_page() -> dict[str, str]:
     listed = [(name.strip(), effect) for effect, names in rows for name in names.split(";")]
     assert len(dict(listed)) == len(listed), "a test is in two rows"
     return dict(listed)
+
+
+def test_real_spark_proves_at_least_25_changes_in_each_direction() -> None:
+    """Of a change that is called safe the second run has exactly its rows; of a refused one it fails, or has wrong rows."""
+    effects = list(effects_of_spark_cases().values())
+    refused = sum(effect in (MISREADS, INCOMPATIBLE) for effect in effects)
+    assert refused >= 25
+    assert len(effects) - refused >= 25
 
 
 def test_the_page_has_every_case_with_its_effect_and_no_other() -> None:

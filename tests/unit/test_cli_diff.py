@@ -90,14 +90,51 @@ def test_the_last_lines_name_what_the_running_driver_does(
     assert line in " ".join(text.split())
 
 
-def test_a_query_that_accepts_an_empty_checkpoint_is_not_refused(files: tuple[Path, Path]) -> None:
-    accepted = DOCUMENT.replace(
-        "{name: daily, from", "{name: daily, checkpoint: {onChange: newGeneration}, from"
-    )
+@pytest.mark.parametrize(
+    ("setting", "effect", "consequence", "last"),
+    [
+        (
+            "checkpoint: {onChange: newGeneration}",
+            "empty",
+            "starts with an empty checkpoint, by checkpoint.onChange",
+            "The driver restarts for the empty checkpoint of the query daily. Then each query",
+        ),
+        (
+            "checkpoint: {onChange: keep}",
+            "misreads",
+            "continues from its checkpoint and may misread it, by checkpoint.onChange",
+            "only the queries that it concerns restart",
+        ),
+        (
+            "suspend: true",
+            "misreads",
+            "is suspended, and cannot continue from its checkpoint when it is resumed",
+            "",
+        ),
+    ],
+)
+def test_the_table_and_the_exit_code_follow_the_choice_of_the_query(
+    files: tuple[Path, Path], setting: str, effect: str, consequence: str, last: str
+) -> None:
+    accepted = DOCUMENT.replace("{name: daily, from", f"{{name: daily, {setting}, from")
     files[0].write_text(accepted)
     files[1].write_text(accepted.replace("1 day", "1 hour"))
-    _, text = run(*files)
-    assert "The driver restarts for the query daily starts with an empty" in " ".join(text.split())
+    code, text = run(*files)
+    words = " ".join(text.split())
+    assert (code, text.splitlines()[1].split()[1]) == (0, effect)
+    assert consequence in words
+    assert last in words
+    verdict = json.loads(run(*files, "--output", "json")[1])
+    assert (verdict["refused"], verdict["queries"][0]["effect"]) == ([], effect)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("a.yaml",), ("a.yaml", "b.yaml", "--cluster"), ("a.yaml", "b.yaml", "--namespace", "team")]
+)
+def test_two_documents_or_one_and_a_cluster_are_compared(arguments: tuple[str, ...]) -> None:
+    code, text = run(*arguments)
+    assert code == 2
+    assert "--cluster" in text
 
 
 def test_json_has_the_same_for_programs(files: tuple[Path, Path]) -> None:

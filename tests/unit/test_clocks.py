@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.driver_deletion import CLEANUP_SECONDS
-from mainstem_operator.decisions.history import with_ages
+from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.manifests.pods import deletion_seconds
 from mainstem_operator.observed.ages import Ages, Moment

@@ -24,6 +24,7 @@ from mainstem.runtime.driver.status_report import (
 )
 from mainstem.runtime.driver.status_writer import Missing, Pace
 from mainstem.runtime.progress.spark_progress import waiting
+from mainstem.runtime.progress.status_json import as_json
 from unit.builders import BUSY, OFFSETS
 
 
@@ -93,6 +94,14 @@ def test_a_query_that_waits_for_data_is_idle() -> None:
     assert state(waiting(QueryProgress("copy"))) == "Idle"
     assert state(replace(waiting(BUSY), state=QueryState.RESTARTING)) == "Restarting"
     assert state(BUSY) == "Running"
+
+
+def test_only_a_query_that_still_ends_a_batch_of_the_document_before_is_updating() -> None:
+    old = replace(BUSY, updating=True)
+    assert query(old) == query(BUSY) | {"updating": True}
+    assert as_json(old) == as_json(BUSY) | {"updating": True}
+    assert "updating" not in query(BUSY).keys() | as_json(BUSY).keys()
+    assert meaning(written(old)) != meaning(written(BUSY))
 
 
 @pytest.mark.parametrize("kind", list(QueryState))

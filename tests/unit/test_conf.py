@@ -1,6 +1,5 @@
 """Spark properties, scheduler pools and credentials of a run."""
 
-import stat
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,12 +9,11 @@ from documents import VALID
 from harness.documents import pipeline_head
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem import names
+from mainstem import names, secrets
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.runtime.spark import secrets
-from mainstem.runtime.spark.conf import CHECKPOINT_FILES, PROFILES, Machine, pools_xml, spark_conf
+from mainstem.runtime.spark.conf import CHECKPOINT_FILES, S3_CREDENTIALS, Machine, pools_xml, spark_conf
 
 
 ACCESS, SECRET = "AKIAEXAMPLE0001", "wJalr/K7MDENG+bPx=RfiCYEXAMPLEKEY"
@@ -39,14 +37,13 @@ def s3(name: str, *buckets: str, **given: Any) -> dict[str, Any]:
     return {"name": name, "s3": {"buckets": list(buckets), **given}}
 
 
-def machine(profiles: Path | None = None, cores: int = 2) -> Machine:
+def machine(cores: int = 2) -> Machine:
     return Machine(
         cores=cores,
         heap="3g",
         jars=(Path("/jars/a.jar"), Path("/jars/b.jar")),
         log4j=Path("/etc/log4j2.properties"),
         pools=Path("/scratch/pools.xml"),
-        profiles=profiles,
         scratch=Path("/scratch"),
     )
 
@@ -193,44 +190,31 @@ def folder(tmp_path: Path, **files: str) -> Path:
     return tmp_path / "secrets"
 
 
-def test_a_secret_becomes_a_profile_and_never_a_property(
+def test_a_secret_is_named_by_its_folder_and_never_a_property(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(
         names.ENV_SECRETS, str(folder(tmp_path, accessKey=f"{ACCESS}\n", secretKey=f"{SECRET}\r\n"))
     )
     document = pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"}), s3("cloud", "b-b")])
-    file = secrets.write_profiles(document.spec.connections, tmp_path)
-    assert file is not None
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.read_text(encoding="utf-8") == (
-        f"[store]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {SECRET}\n"
-    )
-    conf = spark_conf(document, machine(file))
-    assert conf["spark.hadoop.fs.s3a.bucket.lake.aws.credentials.provider"] == PROFILES
-    assert conf["spark.hadoop.fs.s3a.bucket.lake.auth.profile.file"] == str(file)
-    assert conf["spark.hadoop.fs.s3a.bucket.lake.auth.profile.name"] == "store"
-    assert "spark.hadoop.fs.s3a.bucket.b-b.auth.profile.name" not in conf
-    for text in (ACCESS, SECRET, secrets.value("s3-user", "secretKey")):
+    conf = spark_conf(document, machine())
+    assert conf["spark.hadoop.fs.s3a.bucket.lake.aws.credentials.provider"] == S3_CREDENTIALS
+    assert conf["spark.hadoop.fs.s3a.bucket.lake.mainstem.secret"] == f"{tmp_path}/secrets/s3-user"
+    assert "spark.hadoop.fs.s3a.bucket.b-b.mainstem.secret" not in conf
+    for text in (ACCESS, SECRET):
         assert text not in "\n".join([*conf, *conf.values()])
-
-
-def test_without_a_secret_there_is_no_profile_file(tmp_path: Path) -> None:
-    assert (
-        secrets.write_profiles(pipeline(connections=[s3("cloud", "lake")]).spec.connections, tmp_path) is None
-    )
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_secret_is_reported_with_its_file_and_without_a_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(names.ENV_SECRETS, str(folder(tmp_path, accessKey=ACCESS)))
+    document = pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})])
+    [connection] = document.spec.connections
+    required = dict.fromkeys(connection.settings.required_secrets())
+    assert list(required) == [("s3-user", "accessKey"), ("s3-user", "secretKey")]
     with pytest.raises(NotReady) as missing:
-        secrets.write_profiles(
-            pipeline(connections=[s3("store", "lake", secretRef={"name": "s3-user"})]).spec.connections,
-            tmp_path,
-        )
+        secrets.value("s3-user", "secretKey")
     message = str(missing.value)
     assert missing.value.reason == "SecretNotFound"
     assert str(tmp_path / "secrets" / "s3-user" / "secretKey") in message

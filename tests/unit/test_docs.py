@@ -29,7 +29,7 @@ CLUSTER = ROOT / "docs" / "cluster.md"
 APP = ROOT / "app" / "src" / "mainstem"
 OPERATOR = ROOT / "operator" / "src" / "mainstem_operator"
 PAGES = sorted([README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "CheckpointCompatible", "DocumentApplied", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
+CONDITIONS = {"Ready", "Reconciling", "Stalled", "SpecValid", "CheckpointCompatible", "RolledBack", "DocumentApplied", "DriverRunning", "QueriesActive", "DataFlowing", "Degraded", "DataStalled", "Complete"}  # fmt: skip
 
 
 def text(page: Path) -> str:
@@ -189,6 +189,8 @@ def test_only_the_outer_modules_import_kubernetes_and_kopf() -> None:
         for name in ("kubernetes", "kopf")
     }
     assert importers["kubernetes"] == {
+        f"{APP.relative_to(ROOT)}/cluster/api_errors.py",
+        f"{APP.relative_to(ROOT)}/cluster/user_api.py",
         f"{APP.relative_to(ROOT)}/runtime/driver/status_api.py",
         f"{OPERATOR.relative_to(ROOT)}/api/kubernetes_api.py",
     }

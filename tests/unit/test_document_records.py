@@ -9,9 +9,9 @@ from documents import document as example
 from harness.documents import pipeline_head
 from mainstem import __version__
 from mainstem.changes import Change, Effect, QueryVerdict, Verdict, compare
+from mainstem.changes.consequences import message, path_in, refused_queries
 from mainstem.changes.record import DocumentRecord, parse, part_of, placed
-from mainstem.changes.refusals import message, path_in, refused_queries
-from mainstem.checkpoints.document_record import record_of
+from mainstem.checkpoints.document_record import record_of, with_partitions
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_object
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -140,3 +140,17 @@ def test_a_field_with_the_names_of_list_items_is_found_in_the_document(
     field: str, path: tuple[Any, ...]
 ) -> None:
     assert path_in(pipeline().spec, field) == path
+
+
+@pytest.mark.parametrize("state", [{"partitions": 2, "provider": "rocksdb"}, {}, None])
+def test_a_record_gets_another_number_of_partitions(state: dict[str, Any] | None) -> None:
+    query = {"name": "q"} | ({"state": state} if state is not None else {})
+    record = {"document": {"spec": {"queries": [query]}}, "time": "t", "mainstem": "0"}
+    changed = json.loads(with_partitions(json.dumps(record), 7))
+    assert changed["document"]["spec"]["queries"][0]["state"] == {**(state or {}), "partitions": 7}
+    assert {key: changed[key] for key in ("time", "mainstem")} == {"time": "t", "mainstem": "0"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"document": 1}'])
+def test_a_text_that_is_no_record_stays_as_it_is(text: str) -> None:
+    assert with_partitions(text, 7) == text

@@ -92,55 +92,9 @@ def test_the_entry_imports_no_pyspark() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-PIPELINE = """
-apiVersion: mainstem.dev/v1alpha1
-kind: StreamingPipeline
-metadata: {name: ticks}
-spec:
-  connections: [{name: store, s3: {buckets: [lake], secretRef: {name: s3-user}}}]
-  sources: [{name: ticks, rate: {rowsPerSecond: 5}}]
-  queries:
-    - {name: keep, from: ticks, to: [{name: files, parquet: {path: s3a://lake/out}}]}
-  checkpoints: {location: s3a://lake/checkpoints}
-"""
-
-
-@pytest.fixture
-def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files of an executor pod, below a folder."""
-    (tmp_path / "pipeline.yaml").write_text(PIPELINE, encoding="utf-8")
-    secret = tmp_path / "secrets" / "s3-user"
-    secret.mkdir(parents=True)
-    (secret / "accessKey").write_text("who", encoding="utf-8")
-    (secret / "secretKey").write_text("hush", encoding="utf-8")
-    monkeypatch.setattr(entry, "DOCUMENT", tmp_path / "pipeline.yaml")
-    monkeypatch.setattr(entry, "CREDENTIALS", tmp_path)
-    monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
-    return tmp_path
-
-
-def test_the_s3_profiles_are_those_of_the_document(pod: Path) -> None:
-    entry.write_credentials()
-    file = pod / "s3-profiles"
-    assert file.read_text(encoding="utf-8").splitlines() == [
-        "[store]",
-        "aws_access_key_id = who",
-        "aws_secret_access_key = hush",
-    ]
-    assert file.stat().st_mode & 0o777 == 0o600
-
-
-def test_without_secrets_the_document_is_not_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAINSTEM_SECRETS", str(pod / "none"))
-    (pod / "pipeline.yaml").unlink()
-    entry.write_credentials()
-    assert not (pod / "s3-profiles").exists()
-
-
-def test_a_failure_is_one_line_with_its_exit_code(pod: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_one_line_with_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         entry.main()
     assert end.value.code == 5
     output = capsys.readouterr().err
     assert output.startswith("error: these environment variables are not set: SPARK_DRIVER_URL")
-    assert "hush" not in output

@@ -112,6 +112,69 @@ CASES = [
         'relation "nowhere" does not exist',
         permanent=False,
     ),
+    *(
+        Case(f"refused credentials: {text[:60]}", stream(text), reason, message, permanent=False)
+        for text, reason, message in (
+            *(
+                (
+                    f"org.apache.kafka.common.errors.{name}: the broker's words",
+                    "KafkaNotAuthorized",
+                    f"Kafka refuses the credentials or denies access: {name}: the broker's words",
+                )
+                for name in (
+                    "SaslAuthenticationException",
+                    "TopicAuthorizationException",
+                    "GroupAuthorizationException",
+                    "ClusterAuthorizationException",
+                    "TransactionalIdAuthorizationException",
+                    "DelegationTokenAuthorizationException",
+                )
+            ),
+            (
+                "org.apache.kafka.common.errors.SslAuthenticationException: SSL handshake failed",
+                "KafkaTlsFailed",
+                "Kafka and its client do not trust each other: SslAuthenticationException: SSL handshake failed",
+            ),
+            *(
+                (
+                    f"software.amazon.awssdk.services.s3.model.S3Exception: Said. (Service: S3, Status Code: {code}, {IDS}:{name}",
+                    "StoreAccessDenied",
+                    "the object store refuses access: Said",
+                )
+                for code, name in (
+                    (403, "AccessDenied"),
+                    (400, "ExpiredToken"),
+                    (400, "InvalidToken"),
+                    (400, "TokenRefreshRequired"),
+                    (403, "RequestTimeTooSkewed"),
+                    (401, "Unauthorized"),
+                )
+            ),
+            (
+                "software.amazon.awssdk.services.sts.model.StsException: Said. (Service: Sts, Status Code: 403, Request ID: 1)",
+                "StoreAccessDenied",
+                "the object store refuses access",
+            ),
+            *(
+                (
+                    text,
+                    "DatabaseNotAuthorized",
+                    f"the database refuses the credentials or denies access: {text.removeprefix('java.sql.').removeprefix('org.postgresql.util.')}",
+                )
+                for text in (
+                    'org.postgresql.util.PSQLException: FATAL: password authentication failed for user "u"',
+                    'org.postgresql.util.PSQLException: FATAL: Peer authentication failed for user "u"',
+                    'org.postgresql.util.PSQLException: FATAL: permission denied for database "d"',
+                    'org.postgresql.util.PSQLException: FATAL: no pg_hba.conf entry for host "h"',
+                    "org.postgresql.util.PSQLException: ERROR: permission denied for table t",
+                    "java.sql.SQLException: Access denied for user 'u'@'h' to database 'd'",
+                    "java.sql.SQLInvalidAuthorizationSpecException: not you",
+                    "java.sql.SQLException: ORA-01017: invalid username/password; logon denied",
+                    "java.sql.SQLException: Login failed for user 'u'",
+                )
+            ),
+        )
+    ),
     Case(
         "a topic that is not there, read",
         stream(
@@ -240,6 +303,7 @@ CASES = [
         "StoreAccessDenied",
         "the object store refuses access to the bucket 'lake': The request signature we calculated does not match the "
         "signature you provided. Check your key and signing method",
+        permanent=False,
     ),
     Case(
         "an unknown access key",
@@ -247,6 +311,7 @@ CASES = [
         f"exists with the provided access key ID. (Service: S3, Status Code: 404, {IDS}:XAdminUserNotFound",
         "StoreAccessDenied",
         "the object store refuses access: No user exists with the provided access key ID",
+        permanent=False,
     ),
     Case(
         "no credentials",
@@ -266,6 +331,7 @@ CASES = [
         ),
         "StoreAccessDenied",
         "the object store refuses access to the bucket 'rob': Access Denied",
+        permanent=False,
     ),
     Case(
         "a store that is gone",

@@ -1,5 +1,6 @@
-"""The secrets of a connection's security: a file for Kafka's clients, and properties that name no value."""
+"""The secrets of a connection's security: properties for Kafka's clients that name files and no value."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,29 +34,10 @@ def security(**given: object) -> KafkaSecurity:
     return KafkaSecurity.model_validate(given)
 
 
-def test_a_password_is_quoted_for_jaas(folder: Path) -> None:
-    properties = secrets.kafka_properties(security(**SASL))
-    assert properties == {
-        "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
-        r'username="me" password="a\"b\\c";'
-    }
-
-
-def test_certificates_and_a_key_become_properties(folder: Path) -> None:
-    properties = secrets.kafka_properties(security(**TLS))
-    assert properties == {
-        "ssl.truststore.certificates": "CA",
-        "ssl.keystore.certificate.chain": "CRT",
-        "ssl.keystore.key": KEY,
-    }
-    (folder / "tls" / "tls.crt").unlink()
-    assert list(secrets.kafka_properties(security(**TLS))) == ["ssl.truststore.certificates"]
-
-
 def test_a_key_in_another_format_is_rejected(folder: Path) -> None:
     (folder / "tls" / "tls.key").write_text("-----BEGIN RSA PRIVATE KEY-----", encoding="utf-8")
     with pytest.raises(NotReady) as raised:
-        secrets.kafka_properties(security(**TLS))
+        secrets.check_key("tls")
     assert raised.value.reason == "SecretInvalid"
 
 
@@ -67,19 +49,35 @@ def test_the_protocol_follows_from_the_security_settings(given: dict[str, object
     assert security(**given).protocol == protocol
 
 
-def test_properties_name_the_file_and_no_value() -> None:
-    keys = ["sasl.jaas.config", "ssl.truststore.certificates", "ssl.keystore.key"]
-    assert security_properties(security(**SASL, **TLS), Path("/run/kafka-events.properties"), keys) == {
+def test_properties_name_the_files_and_no_value(folder: Path) -> None:
+    for file in folder.rglob("*"):
+        os.utime(file, ns=(1, 1))
+    os.utime(folder / "tls" / "ca.crt", ns=(7, 7))
+    expected = {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "config.providers": "mainstem",
-        "config.providers.mainstem.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
-        "sasl.jaas.config": "${mainstem:/run/kafka-events.properties:sasl.jaas.config}",
-        "ssl.truststore.certificates": "${mainstem:/run/kafka-events.properties:ssl.truststore.certificates}",
+        "config.providers.mainstem.class": "dev.mainstem.secrets.KafkaSecrets",
+        "config.providers.mainstem.param.changed": "7",
+        "sasl.jaas.config": f"${{mainstem:{folder}/user:jaas.scram}}",
+        "ssl.truststore.certificates": f"${{mainstem:{folder}/tls:ca.crt}}",
         "ssl.truststore.type": "PEM",
-        "ssl.keystore.key": "${mainstem:/run/kafka-events.properties:ssl.keystore.key}",
+        "ssl.keystore.certificate.chain": f"${{mainstem:{folder}/tls:tls.crt}}",
+        "ssl.keystore.key": f"${{mainstem:{folder}/tls:tls.key}}",
         "ssl.keystore.type": "PEM",
     }
+    assert security_properties(security(**SASL, **TLS)) == expected
+    (folder / "tls" / "tls.crt").unlink()
+    without = {key: value for key, value in expected.items() if not key.startswith("ssl.keystore")}
+    assert security_properties(security(**SASL, **TLS)) == without
+
+
+def test_a_changed_secret_changes_the_properties(folder: Path) -> None:
+    """Spark keeps a producer for each set of properties: that of the old password must not serve again."""
+    before = security_properties(security(**SASL))
+    os.utime(folder / "user" / "password", ns=(2**61, 2**61))
+    after = security_properties(security(**SASL))
+    assert {key for key in after if after[key] != before[key]} == {"config.providers.mainstem.param.changed"}
 
 
 def test_every_secret_of_a_connection_is_listed() -> None:

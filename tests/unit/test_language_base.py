@@ -238,7 +238,7 @@ _Quoting.add_representer(
 )
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(models(StreamingPipeline))
 def test_a_written_document_is_read_back_equal(data: dict[str, Any]) -> None:
     written = StreamingPipeline.model_validate_json(json.dumps(data), strict=True)

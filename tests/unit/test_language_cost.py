@@ -125,7 +125,7 @@ def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
     return views_of(names, reads, draw(st.booleans()), draw(st.booleans()))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(graphs(), st.sampled_from([1, 8, 64]))
 def test_any_graph_of_views_is_checked_in_time(views: list[dict[str, Any]], queries: int) -> None:
     problems(document(views, queries))
@@ -139,7 +139,7 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=75, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(["", "SELECT ", "SELECT * FROM ", "SELECT * FROM ticks "]),
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join),

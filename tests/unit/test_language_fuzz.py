@@ -22,7 +22,7 @@ FOREIGN = re.compile(
     r"Input should|Value error|Assertion failed|Invalid JSON|valid dictionary|pydantic|\bNone\b|Traceback"
 )
 """Words of pydantic or Python that no user should read."""
-LENIENT = settings(max_examples=150, suppress_health_check=list(HealthCheck))
+LENIENT = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def foreign(message: str, written: str) -> set[str]:

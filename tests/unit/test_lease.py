@@ -120,12 +120,16 @@ def test_no_write_passes_a_closed_fence(ticking: list[float]) -> None:
     """Neither a write that begins later, nor an earlier one that gets its connection later."""
     arrived: list[str] = []
 
-    async def answer(request: web.Request) -> web.Response:
-        arrived.append(request.method)
-        await asyncio.sleep(0.05)
-        return web.Response()
-
     async def scenario() -> list[str]:
+        has_arrived, may_answer = asyncio.Event(), asyncio.Event()
+        may_answer.set()
+
+        async def answer(request: web.Request) -> web.Response:
+            arrived.append(request.method)
+            has_arrived.set()
+            await may_answer.wait()
+            return web.Response()
+
         app = web.Application()
         app.router.add_route("*", "/", answer)
         runner = web.AppRunner(app)
@@ -147,12 +151,15 @@ def test_no_write_passes_a_closed_fence(ticking: list[float]) -> None:
             await asyncio.gather(*(send(method) for method in ("GET", "POST", "PATCH", "PUT", "DELETE")))
             fence.open(110.0)
             await send("POST")
-            first = [asyncio.create_task(send("GET"))]
-            await asyncio.sleep(0.01)
+            has_arrived.clear()
+            may_answer.clear()
+            first = asyncio.create_task(send("GET"))
+            await has_arrived.wait()  # it keeps the one connection
             waiting = [asyncio.create_task(send(method)) for method in ("PATCH", "GET")]
             await asyncio.sleep(0.01)
-            ticking[0] = 111.0  # while they wait for the one connection
-            await asyncio.gather(*first, *waiting)
+            ticking[0] = 111.0  # while they wait for the connection
+            may_answer.set()
+            await asyncio.gather(first, *waiting)
         await runner.cleanup()
         return errors
 

@@ -59,7 +59,7 @@ def resource(namespace: str, **spec: Any) -> dict[str, Any]:
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 30))
+    asyncio.run(asyncio.wait_for(work, 120))
 
 
 def test_a_document_is_checked_in_another_process() -> None:

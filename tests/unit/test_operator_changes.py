@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mainstem.changes.refusals import RefusedQuery
+from mainstem.changes.consequences import RefusedQuery
 from mainstem_operator.decisions import checkpoints
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.observed.conditions import timestamp
@@ -175,6 +175,6 @@ def test_documents_are_compared_by_their_texts(on_change: str, names: list[str])
     compared = change(text("1 minute"), text("5 minutes", onChange=on_change))
     assert [each.query for each in compared.refused] == names
     assert compared.driver == (
-        ("the query a starts with an empty checkpoint",) if on_change == "newGeneration" else ()
+        ("the empty checkpoint of the query a",) if on_change == "newGeneration" else ()
     )
     assert change(text("1 minute"), text("1 minute")) == DocumentChange()

@@ -5,22 +5,33 @@ A few dictionaries play the API server, because this tests decisions. The tier `
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, get_args
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from mainstem.changes.consequences import RefusedQuery
 from mainstem.language.model.status.pipeline_status import MAX_BYTES, Phase, Status
+from mainstem.language.model.status.revision_history import KEPT_ENTRIES
+from mainstem.language.model.status.states import HEALTHY
+from mainstem.language.model.status.trial_status import HOLDING
 from mainstem.names import UPDATE
+from mainstem.reasons import POD_REFUSED
+from mainstem_operator.decisions import rollback
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.checkpoints import has_driver
+from mainstem_operator.decisions.checkpoints import remains
+from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan
+from mainstem_operator.decisions.revisions import protected
 from mainstem_operator.manifests import pods
-from mainstem_operator.observed import pod_status
+from mainstem_operator.manifests.trial_pod import trial_pod
+from mainstem_operator.observed import pod_status, trials
+from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.observed.observation import Observation, Refusal, running_revision
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
@@ -37,6 +48,11 @@ DOCUMENTS: list[dict[str, Any]] = [
     BOUNDED,
     {**BOUNDED, "schedule": {"cron": "*/30 * * * *"}},
     {**BOUNDED, "schedule": {"cron": "30 2 * * *", "timeZone": "Europe/Zurich"}},
+]
+TRIALS: list[dict[str, Any]] = [
+    {**document, "trial": settings}
+    for document in DOCUMENTS[:3]
+    for settings in ({"timeout": "10 minutes"}, {"promotion": "Automatic"})
 ]
 ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 """Whether the operator misses it, for now."""
@@ -70,10 +86,18 @@ class Life(RuleBasedStateMachine):
         self.seen_attempts: list[int] = []
         self.refused: Refusal | None = None
         self.finished = False
-        self.taking_over: tuple[str, int] | None = None
+        self.ages = Ages()
+        self.edits = 0
+        self.failed: tuple[str, int] | None = None
+        self.trial_pod: dict[str, Any] | None = None
+        self.trial_refused = False
+        self.discarded: tuple[str, int] | None = None
+        self.ended_trials: set[tuple[str, int]] = set()
+        self.taking_over: tuple[Any, ...] | None = None
         self.taking_over_since = NOW
+        self.proven: set[str] = set()
 
-    @initialize(document=st.sampled_from(DOCUMENTS), runs=st.booleans())
+    @initialize(document=st.sampled_from(DOCUMENTS + TRIALS), runs=st.booleans())
     def applied(self, document: dict[str, Any], runs: bool = False) -> None:
         self.body = body(document)
         if runs:
@@ -88,8 +112,9 @@ class Life(RuleBasedStateMachine):
         validation = validation_of(self.body)
         wanted = validation.revision
         name = running_revision(self.body, self.pod) or self.status.get("revision")
-        had = has_driver(self.body, self.pod)
-        current = self.revisions.get(name) if wanted is None or (wanted.name != name and had) else None
+        current = None
+        if name and (wanted is None or (wanted.name != name and remains(self.body, self.pod, wanted.name))):
+            current = self.revisions.get(name)
         asked = wanted and wanted.name != running_revision(self.body, self.pod)
         observed = Observation(
             body=copy.deepcopy(self.body),
@@ -97,25 +122,45 @@ class Life(RuleBasedStateMachine):
             gone=self.gone,
             validation=validation,
             current=current,
-            change=self.change(current, wanted),
             refused=self.refused if asked else None,
             now=self.now,
             settings=SETTINGS,
+            trial_pod=copy.deepcopy(self.trial_pod),
             start_age=(self.now - self.created).total_seconds() if self.living() and not self.runs() else 0.0,
         )
+        if observed.trial is not None and observed.trial.start is not None:
+            age = (self.now - parsed(observed.trial.start)).total_seconds()
+            refusal = Refusal(POD_REFUSED, "no") if self.trial_refused else None
+            observed = replace(observed, trial_age=age, trial_refusal=refusal)
+        before = driver_history(observed)
+        observed = replace(observed, progress_age=self.progress_age(observed, before))
+        target = rollback.target(observed, before)
+        if target is not None:
+            healthy = self.revisions[target]
+            observed = replace(observed, healthy=healthy, way_back=self.compared(wanted, healthy))
+        runs = self.revisions.get(observed.running_revision) if self.runs() else None
+        observed = replace(observed, change=self.compared(runs, observed.wanted))
         return replace(observed, update_age=self.update_age(observed))
 
-    def change(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
-        """What a change does; every third document needs a new driver."""
-        if running is None or wanted is None or not has_reported(self.body, self.pod):
+    def compared(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
+        """What a change does; every third document needs a new driver, and some do not fit the checkpoints of others."""
+        if running is None or wanted is None or running.name == wanted.name:
             return None
-        return DocumentChange(driver=("spec.image",) if int(wanted.name, 16) % 3 == 0 else ())
+        number = int(wanted.name, 16) + int(running.name, 16)
+        driver = ("spec.image",) if int(wanted.name, 16) % 3 == 0 else ()
+        refused = (RefusedQuery("a", "it does not fit"),) if number % 5 == 0 else ()
+        return DocumentChange(refused, driver, ("image",), () if number % 7 == 0 else ("a",))
+
+    def progress_age(self, observed: Observation, before: DriverHistory) -> float:
+        now = Moment(self.now, self.now.timestamp())
+        since = self.ages.notice("progress", rollback.progress_key(observed, before), now)
+        return now.monotonic - since.monotonic
 
     def update_age(self, observed: Observation) -> float:
-        wanted = observed.validation.revision
+        wanted = observed.wanted_name
         taking_over = None
-        if observed.takes_documents and wanted and wanted.name != observed.running_revision:
-            taking_over = (wanted.name, observed.status["reported"]["attempt"])
+        if self.runs() and wanted and wanted != observed.running_revision and not observed.on_trial:
+            taking_over = (wanted, observed.status.get("attempt"), observed.awaits_report)
         if taking_over != self.taking_over:
             self.taking_over, self.taking_over_since = taking_over, self.now
         return (self.now - self.taking_over_since).total_seconds()
@@ -134,11 +179,42 @@ class Life(RuleBasedStateMachine):
             kept = {key: value for key, value in self.status.items() if key in DRIVERS_PART}
             self.body["status"] = kept | copy.deepcopy(dict(next_plan.status))
         self.check_transitions(old)
+        self.check_trial(old.get("trial", {}))
+        failed = self.status.get("rollback", {})
+        if "target" in failed and failed != old.get("rollback"):
+            self.failed = (failed["revision"], self.edits)
         changed = old != self.status
         assert changed or not next_plan.events, "an event without a transition"
         return changed
 
     def carry_out(self, next_plan: Plan) -> bool:
+        return self.carry_out_driver(next_plan) or self.carry_out_trial(next_plan)
+
+    def carry_out_trial(self, next_plan: Plan) -> bool:
+        if next_plan.stop_trial:
+            assert self.trial_pod is not None
+            self.trial_pod = None
+            return True
+        if next_plan.start_trial is not None:
+            assert self.trial_pod is None, "two trials at a time"
+            assert not self.body["spec"].get("suspend")
+            trial, wanted = next_plan.start_trial, validation_of(self.body).revision
+            assert wanted is not None
+            assert (trial.revision, self.edits) not in self.ended_trials, "tried again without an edit"
+            running = self.revisions[trial.against]
+            self.trial_pod = trial_pod(self.body, trial, wanted, running, DocumentChange(), SETTINGS)
+            self.trial_pod["metadata"] |= {"uid": f"trial-{self.made}", "resourceVersion": "1"}
+            self.trial_pod["status"] = {"phase": "Pending"}
+            return True
+        return False
+
+    def check_may_run(self, revision: str) -> None:
+        """A driver gets no revision that is on trial, nor one that was discarded, nor one that failed."""
+        assert (revision, self.edits) != self.failed, "tried again without an edit"
+        assert (revision, self.edits) != self.discarded, "a discarded revision"
+        assert not trials.holds(self.status, revision), "a revision on trial"
+
+    def carry_out_driver(self, next_plan: Plan) -> bool:
         if next_plan.stop:
             assert self.pod is not None
             assert pod_status.leaving(self.pod) == next_plan.force, "the driver is deleted twice"
@@ -152,6 +228,7 @@ class Life(RuleBasedStateMachine):
             assert self.runs()
             assert not pod_status.leaving(self.pod)
             assert pod_status.handed_revision(self.pod) != next_plan.update.name, "handed over twice"
+            self.check_may_run(next_plan.update.name)
             self.revisions[next_plan.update.name] = next_plan.update
             self.pod["metadata"]["annotations"][UPDATE] = next_plan.update.name
             return True
@@ -160,6 +237,7 @@ class Life(RuleBasedStateMachine):
             assert not self.body["spec"].get("suspend")
             assert "deletionTimestamp" not in self.body["metadata"]
             revision, attempt = next_plan.start.revision, next_plan.start.attempt
+            self.check_may_run(revision.name)
             self.revisions[revision.name] = revision
             self.pod = pods.driver_pod(
                 self.body, revision, SETTINGS, attempt=attempt, run=next_plan.start.run
@@ -201,18 +279,20 @@ class Life(RuleBasedStateMachine):
         assert not again.stop
         assert again.start is None
         assert again.update is None
+        assert again.start_trial is None
+        assert not again.stop_trial
 
     @rule()
     def dies_after_the_status(self) -> None:
         self.write(plan(self.look()))
-        self.gone = None
+        self.gone, self.ages = None, Ages()
 
     @rule()
     def dies_after_a_step(self) -> None:
         next_plan = plan(self.look())
         self.write(next_plan)
         self.carry_out(next_plan)
-        self.gone = None
+        self.gone, self.ages = None, Ages()
 
     # -- the kubelet and the driver
 
@@ -247,25 +327,38 @@ class Life(RuleBasedStateMachine):
         if not old or has_reported(self.body, self.pod):
             part["reported"]["revision"] = running_revision(self.body, self.pod)
         part["reported"]["time"] = timestamp(self.now - timedelta(seconds=500 if silent else 0))
-        self.body["status"] = self.status | part
+        self.take(part)
         self.woken(asleep)
+
+    def take(self, part: dict[str, Any]) -> None:
+        """Write a report of the driver, and note the revision that all queries run with it."""
+        self.body["status"] = self.status | part
+        queries = self.status["queries"]
+        if all(query["state"] in HEALTHY and "updating" not in query for query in queries):
+            self.proven.add(running_revision(self.body, self.pod))
 
     @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
     @rule(
-        outcome=st.sampled_from(["applied", "SpecInvalid", "TopicMissing", "NewDriverNeeded"]), asleep=ASLEEP
+        outcome=st.sampled_from(["applied", "SpecInvalid", "TopicMissing", "NewDriverNeeded"]),
+        touched=st.sets(st.sampled_from("abc")),
+        asleep=ASLEEP,
     )
-    def the_driver_takes_over(self, outcome: str = "applied", asleep: bool = False) -> None:
+    def the_driver_takes_over(
+        self, outcome: str = "applied", touched: Collection[str] = (), asleep: bool = False
+    ) -> None:
         assert self.pod is not None
         before = self.status["reported"]
         part = {**before, "time": timestamp(self.now)}
         part.pop("refused", None)
         handed = pod_status.handed_revision(self.pod)
+        queries = self.status["queries"]
         if outcome == "applied":
             part["revision"] = handed
+            queries = [query | ({"updating": True} if query["name"] in touched else {}) for query in queries]
         else:
             retried = outcome == "TopicMissing"
             part["refused"] = {"revision": handed, "reason": outcome, "message": "m", "retried": retried}
-        self.body["status"] = self.status | {"reported": part}
+        self.take({"reported": part, "queries": queries})
         self.woken(asleep)
 
     @precondition(lambda self: self.runs())
@@ -288,6 +381,8 @@ class Life(RuleBasedStateMachine):
     )
     def the_driver_ends(self, how: tuple[int, str | None], ran: int = 9, asleep: bool = False) -> None:
         finished = (self.now - NOW).total_seconds()
+        if how[1] == "completed":
+            self.proven.add(running_revision(self.body, self.pod))
         self.transplant(ended(body(), *how, started=finished - ran, finished=finished))
         self.woken(asleep)
 
@@ -308,14 +403,71 @@ class Life(RuleBasedStateMachine):
         self.tell_to_go()
         self.woken(asleep)
 
-    # -- the user, and time
+    # -- the trial pod
 
-    @rule(document=st.sampled_from(DOCUMENTS), asleep=ASLEEP)
-    def changes(self, document: dict[str, Any], asleep: bool = False) -> None:
-        suspend = self.body["spec"].get("suspend")
-        self.body["spec"] = copy.deepcopy(document) | ({"suspend": True} if suspend else {})
+    def trial_lives(self) -> bool:
+        return self.trial_pod is not None and not pod_status.over(self.trial_pod)
+
+    @precondition(lambda self: self.trial_lives())
+    @rule(asleep=ASLEEP)
+    def the_trial_runs(self, asleep: bool = False) -> None:
+        assert self.trial_pod is not None
+        self.trial_pod["status"] = running(body())["status"]
+        self.woken(asleep)
+
+    @precondition(lambda self: self.trial_lives())
+    @rule(
+        how=st.sampled_from([(0, "equal"), (9, "differs"), (5, "refused"), (137, None), (0, None)]),
+        asleep=ASLEEP,
+    )
+    def the_trial_ends(self, how: tuple[int, str | None], asleep: bool = False) -> None:
+        assert self.trial_pod is not None
+        code, outcome = how
+        report = {"outcome": "completed", "reason": "R", "message": "m"}
+        queries = [{"name": "a", "outcome": outcome}] if outcome else []
+        state = {"exitCode": code, "message": json.dumps(report | {"trial": queries})}
+        containers = [{"name": "driver", "state": {"terminated": state}}]
+        self.trial_pod["status"] = {
+            "phase": "Failed" if code else "Succeeded",
+            "containerStatuses": containers,
+        }
+        self.woken(asleep)
+
+    @precondition(lambda self: self.trial_pod is not None)
+    @rule()
+    def the_trial_pod_vanishes(self) -> None:
+        self.trial_pod = None
+
+    @rule(refused=st.booleans())
+    def the_server_refuses_trials(self, refused: bool) -> None:
+        self.trial_refused = refused
+
+    @precondition(lambda self: "trial" in self.body["spec"] and "trial" in self.status)
+    @rule(asleep=ASLEEP)
+    def promotes(self, asleep: bool = False) -> None:
+        self.body["spec"]["trial"]["promote"] = self.status["trial"]["revision"]
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
+
+    # -- the user, and time
+
+    @rule(document=st.sampled_from(DOCUMENTS + TRIALS), asleep=ASLEEP)
+    def changes(self, document: dict[str, Any], asleep: bool = False) -> None:
+        kept = {key: self.body["spec"][key] for key in ("suspend",) if self.body["spec"].get(key)}
+        self.edits += 1
+        self.body["spec"] = copy.deepcopy(document) | kept
+        self.body["metadata"]["generation"] += 1
+        self.woken(asleep)
+
+    @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
+    @rule(document=st.sampled_from(DOCUMENTS), touched=st.sets(st.sampled_from("ab")))
+    def changes_and_is_taken_over(self, document: dict[str, Any], touched: Collection[str]) -> None:
+        self.the_driver_reports(["Running", "Idle"])
+        self.changes(document)
+        if self.runs() and pod_status.handed_revision(self.pod or {}) != running_revision(
+            self.body, self.pod
+        ):
+            self.the_driver_takes_over(touched=touched)
 
     @rule(suspend=st.sampled_from([True, False, False]), asleep=ASLEEP)
     def suspends(self, suspend: bool, asleep: bool = False) -> None:
@@ -325,6 +477,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(nonce=st.integers(0, 3), asleep=ASLEEP)
     def restarts(self, nonce: int, asleep: bool = False) -> None:
+        self.edits += 1
         self.body["spec"]["restartNonce"] = nonce
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
@@ -356,6 +509,22 @@ class Life(RuleBasedStateMachine):
             else:
                 assert parsed(entry["lastTransitionTime"]) == self.now.replace(microsecond=0), entry
         assert self.status.get("attempt", 0) >= old.get("attempt", 0)
+
+    def check_trial(self, old: dict[str, Any]) -> None:
+        """A trial that has a result, or was discarded, stays so until an edit."""
+        now = self.status.get("trial", {})
+        if now.get("phase") == "Discarded" and old.get("phase") != "Discarded":
+            self.discarded = (now["revision"], self.edits)
+        if now.get("phase") in ("Passed", "Differs", "Failed"):
+            self.ended_trials.add((now["revision"], self.edits))
+        if old.get("phase") == "Promoted" and now.get("revision") == old["revision"]:
+            assert now["phase"] in ("Promoted", "Discarded")
+
+    @invariant()
+    def a_driver_runs_no_document_on_trial(self) -> None:
+        trial = self.status.get("trial", {})
+        if trial.get("phase") in HOLDING:
+            assert trial["revision"] != self.status.get("revision"), "on trial, and runs"
 
     @invariant()
     def the_status_is_one(self) -> None:
@@ -396,6 +565,24 @@ class Life(RuleBasedStateMachine):
         wanted = validation_of(self.body).revision
         if current and wanted is not None:
             assert self.status["revision"] == wanted.name
+
+    @invariant()
+    def the_history_names_what_runs(self) -> None:
+        entries = self.status.get("history", [])
+        assert len(entries) <= KEPT_ENTRIES
+        running = [entry for entry in entries if "endTime" not in entry]
+        assert len(running) <= 1
+        if "history" in self.status:
+            assert [entry["revision"] for entry in running] == [self.status["revision"]]
+        failed = self.status.get("rollback", {})
+        if "target" in failed:
+            assert failed["target"] in protected(self.status)
+            assert failed["target"] != failed["revision"]
+
+    @invariant()
+    def a_revision_is_healthy_only_after_all_queries_ran_its_plan(self) -> None:
+        healthy = {e["revision"] for e in self.status.get("history", []) if e["outcome"] == "Healthy"}
+        assert healthy <= self.proven
 
     @invariant()
     def it_is_ready_or_reconciling_or_stalled(self) -> None:
@@ -444,3 +631,158 @@ def test_every_phase_can_be_reached() -> None:
         lived(DOCUMENTS[4]),
     }
     assert reached == set(get_args(Phase))
+
+
+def rolled_back(*happened: Callable[[Life], None]) -> Life:
+    """The life of a pipeline after a healthy document, a changed one, and more."""
+    life = Life()
+    life.applied(SPEC, runs=True)
+    life.changes(CHANGED)
+    for happens in happened:
+        happens(life)
+    return life
+
+
+CHANGED = {**SPEC, "restart": {"maxDriverRetries": 2, "maxBackoff": "60s"}}
+
+
+def taken_over_and_failed(life: Life) -> None:
+    life.the_driver_takes_over()
+    life.the_driver_reports(["Failed", "Idle"])
+
+
+def test_a_failed_document_is_rolled_back_in_the_running_driver_and_stays_so() -> None:
+    life = rolled_back(taken_over_and_failed)
+    first = str(life.status["history"][-1]["revision"])
+    assert life.status["rollback"]["target"] == first
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == first
+    life.the_driver_takes_over()
+    life.the_driver_reports(["Idle", "Idle"])
+    life.the_driver_ends((1, None))
+    life.time_passes(60)
+    assert life.pod is not None
+    assert pod_status.revision(life.pod) == first
+    assert [entry["outcome"] for entry in life.status["history"]] == ["Healthy", "RolledBack", "Healthy"]
+
+
+def test_a_failed_document_is_tried_again_with_another_nonce() -> None:
+    life = rolled_back(taken_over_and_failed, lambda life: life.restarts(7))
+    assert "rollback" not in life.status
+    life.the_driver_ends((0, "drained"))
+    life.the_pod_vanishes(heard=True)
+    life.turns()
+    assert life.pod is not None
+    assert pod_status.revision(life.pod) == life.status["history"][0]["revision"]
+    assert [entry["outcome"] for entry in life.status["history"]] == ["Progressing", "RolledBack", "Healthy"]
+
+
+TRIED = {**SPEC, "timeZone": "Europe/Zurich", "trial": {}}
+AUTOMATIC = {**TRIED, "trial": {"promotion": "Automatic"}}
+
+
+def tried(*happened: Callable[[Life], None], document: dict[str, Any] = TRIED) -> Life:
+    """The life of a healthy pipeline after a change that is tried, and more."""
+    life = Life()
+    life.applied(SPEC, runs=True)
+    life.changes(document)
+    for happens in happened:
+        happens(life)
+    return life
+
+
+def has_passed(life: Life) -> None:
+    life.the_trial_ends((0, "equal"))
+
+
+def differs(life: Life) -> None:
+    life.the_trial_ends((9, "differs"))
+
+
+def changed_back(life: Life) -> None:
+    life.changes({**SPEC, "trial": {}})
+
+
+def restarted(life: Life) -> None:
+    life.restarts(7)
+
+
+@pytest.mark.parametrize(
+    ("document", "happened", "phase"),
+    [
+        (TRIED, (), "Running"),
+        (TRIED, (has_passed,), "Passed"),
+        (TRIED, (differs,), "Differs"),
+        (TRIED, (lambda life: life.the_trial_ends((5, "refused")),), "Failed"),
+        (TRIED, (lambda life: life.the_trial_ends((0, None)),), "Failed"),
+        (TRIED, (lambda life: life.time_passes(40_000),), "Failed"),
+        (TRIED, (restarted,), "Pending"),
+        (TRIED, (lambda life: life.suspends(suspend=True),), "Pending"),
+        (TRIED, (differs, lambda life: life.promotes()), "Promoted"),
+        (TRIED, (lambda life: life.promotes(),), "Promoted"),
+        (AUTOMATIC, (has_passed,), "Promoted"),
+        (AUTOMATIC, (differs,), "Differs"),
+        (TRIED, (changed_back,), "Discarded"),
+        (TRIED, (differs, changed_back, lambda life: life.changes(TRIED)), "Running"),
+    ],
+)
+def test_a_trial_has_the_phase_that_follows_from_what_happened(
+    document: dict[str, Any], happened: tuple[Callable[[Life], None], ...], phase: str
+) -> None:
+    assert tried(*happened, document=document).status["trial"]["phase"] == phase
+
+
+@pytest.mark.parametrize("document", [TRIED, {**SPEC, "trial": {}}])
+def test_a_first_start_is_not_tried(document: dict[str, Any]) -> None:
+    life = Life()
+    life.applied(document, runs=True)
+    assert life.status["phase"] == "Running"
+    assert life.status["trial"]["phase"] == "Skipped"
+    assert life.trial_pod is None
+
+
+def test_a_document_on_trial_is_not_applied_even_after_the_driver_has_failed() -> None:
+    life = tried(differs)
+    first = life.status["revision"]
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == first
+    life.the_driver_ends((1, None))
+    life.time_passes(60)
+    assert pod_status.revision(life.pod) == first
+    assert life.status["trial"]["phase"] == "Differs"
+
+
+def test_a_promoted_document_is_handed_to_the_running_driver() -> None:
+    life = tried(differs, lambda life: life.promotes())
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == life.status["trial"]["revision"]
+    assert life.trial_pod is None
+    life.the_driver_takes_over()
+    assert life.status["revision"] == life.status["trial"]["revision"]
+    assert life.status["trial"]["phase"] == "Promoted"
+
+
+def test_a_new_revision_ends_the_trial_of_the_one_before() -> None:
+    life = tried(lambda life: life.changes({**SPEC, "restart": {"policy": "Never"}, "trial": {}}))
+    assert life.trial_pod is not None
+    assert life.status["trial"]["phase"] == "Running"
+    assert trials.identity(life.trial_pod).startswith(life.status["trial"]["revision"])
+
+
+def test_without_spec_trial_the_change_is_applied_and_the_pod_is_deleted() -> None:
+    life = tried(lambda life: life.changes({key: TRIED[key] for key in TRIED if key != "trial"}))
+    assert life.trial_pod is None
+    assert "trial" not in life.status
+
+
+def test_a_document_is_healthy_only_after_its_queries_have_ended_the_batches_of_the_one_before() -> None:
+    life = rolled_back(
+        lambda life: life.the_driver_takes_over(touched="a"), lambda life: life.time_passes(1800)
+    )
+    outcomes = [entry["outcome"] for entry in life.status["history"]]
+    assert outcomes == ["Progressing", "Healthy"]
+    assert "rollback" not in life.status
+    life.the_driver_reports(["Starting", "Idle"])
+    assert life.status["history"][0]["outcome"] == "Progressing"
+    life.the_driver_reports(["Running", "Idle"])
+    assert life.status["history"][0]["outcome"] == "Healthy"

@@ -5,6 +5,7 @@ import re
 from typing import Any, Final
 
 import pytest
+from mainstem.reasons import REFUSED_CREDENTIALS
 from mainstem_operator.decisions.actions import CHANGING_SECONDS, Plan, Start
 from mainstem_operator.decisions.driver_deletion import CLEANUP_SECONDS
 from mainstem_operator.decisions.starts import SOON_SECONDS
@@ -296,6 +297,11 @@ def test_a_running_driver_is_evaluated_by_its_report(
         ),
         (reported("Failed", reason="SinkRefused", message="no"), "QueryFailed", "a: no"),
         (reported("Restarting"), "QueryRestarting", "a: Restarting"),
+        (reported("Restarting", reason="PythonFailed", message="no"), "QueryRestarting", "a: no"),
+        *(
+            (reported("Restarting", "Restarting", reason=refused, message="no"), refused, "a: no; b: no")
+            for refused in REFUSED_CREDENTIALS
+        ),
         *(
             (
                 reported(state, reason="BrokerUnreachable", message="no answer"),
@@ -324,6 +330,9 @@ def test_degraded_has_a_reason(driver: dict[str, Any], reason: str, message: str
     assert condition(plan, "Degraded")[:2] == ("True", reason)
     assert message in condition(plan, "Degraded")[2]
     assert reason in reasons(plan)
+    if reason in REFUSED_CREDENTIALS:
+        assert condition(plan, "QueriesActive") == ("False", reason, message)
+        assert (phase(plan), plan.status["reason"]) == ("Degraded", reason)
 
 
 def test_a_failed_query_beside_healthy_ones_does_not_look_like_a_start() -> None:

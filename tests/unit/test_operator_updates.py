@@ -39,6 +39,13 @@ def pipeline(spec: Mapping[str, Any] = WANTED, *, runs: str = OLD_NAME, **report
     return body(spec, status("Running", OLD) | part, generation=2)
 
 
+def without_revision() -> dict[str, Any]:
+    """The pipeline, after a driver of an older release has reported."""
+    made = pipeline()
+    del made["status"]["reported"]["revision"]
+    return made
+
+
 def driver(*, handed: str = "") -> dict[str, Any]:
     """The pod of the driver, which started with the old document."""
     made = running(OLD)
@@ -66,6 +73,17 @@ def test_a_running_driver_gets_the_changed_document_and_continues() -> None:
     assert condition(plan, "Reconciling")[:2] == ("True", "Applying")
     assert plan.requeue is not None
     assert plan.requeue <= APPLY_SECONDS + 1
+
+
+def test_a_driver_that_has_started_and_not_reported_yet_gets_the_document_once_it_has_reported() -> None:
+    waits = step(pipeline(attempt=0), driver())
+    assert (waits.update, waits.stop) == (None, False)
+    assert condition(waits, "Ready")[:2] == ("False", "Applying")
+    assert "once it has reported" in condition(waits, "DocumentApplied")[2]
+    assert waits.requeue is not None
+    assert waits.requeue <= APPLY_SECONDS + 1
+    after = pipeline() | {"status": pipeline()["status"] | waits.status}
+    assert step(after, driver()).update is not None
 
 
 def test_a_document_is_handed_over_once() -> None:
@@ -107,9 +125,26 @@ def test_an_undone_change_is_handed_over_too() -> None:
         (pipeline(), driver(), {"change": None}, "the running document is not known"),
         (pipeline(refused=refusal("NewDriverNeeded")), driver(handed=NEW_NAME), {}, "because"),
         (pipeline(), driver(handed=NEW_NAME), {"update_age": APPLY_SECONDS + 1}, "within 60 seconds"),
-        (pipeline(attempt=0), driver(), {}, "cannot apply a document"),
+        (without_revision(), driver(), {}, "cannot apply a document"),
+        (pipeline(attempt=0), driver(), {"update_age": APPLY_SECONDS + 1}, "within 60 seconds"),
+        (pipeline(attempt=0), pod(OLD), {}, "cannot apply a document"),
+        (
+            pipeline(attempt=0),
+            driver(),
+            {"change": DocumentChange(driver=("spec.image",))},
+            "only a new driver can apply spec.image",
+        ),
     ],
-    ids=["needs-driver", "unknown", "driver-refuses", "too-slow", "not-reported"],
+    ids=[
+        "needs-driver",
+        "unknown",
+        "driver-refuses",
+        "too-slow",
+        "older-driver",
+        "never-reports",
+        "never-ran",
+        "not-reported-and-needs-driver",
+    ],
 )
 def test_a_new_driver_replaces_one_that_cannot_or_does_not_apply_the_document(
     changed: dict[str, Any],

@@ -43,6 +43,15 @@ def test_lag_is_the_distance_from_the_read_offsets_to_the_newest() -> None:
     assert (shown.lag, shown.sources[0].partitions) == (10, 3)
 
 
+def test_records_that_the_topics_keep_are_the_distance_between_their_ends() -> None:
+    shown = current(STATUS, None, {"orders": answer({"0": 14, "1": 6}, {"0": 4, "1": 6})}, ())
+    assert [source.retained_records for source in shown.sources] == [10, None]
+    # Of a partition without an earliest offset nothing is known, and nothing is counted.
+    assert current(STATUS, None, {"orders": answer({"0": 14})}, ()).sources[0].retained_records == 0
+    silent = current(STATUS, AWAY, {"orders": answer({"0": 14}, {"0": 4})}, {"orders"})
+    assert silent.sources[0].retained_records is None
+
+
 def test_before_the_first_answer_the_lag_is_that_of_spark() -> None:
     assert current(STATUS, None, {}, ()) == STATUS
 

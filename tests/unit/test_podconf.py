@@ -50,7 +50,6 @@ def conf(pod: Pod = POD, **spec: Any) -> dict[str, str]:
         (),
         LOG4J,
         files,
-        None,
         files,
         environment.defaults,
         environment.owned,
@@ -227,10 +226,6 @@ def test_both_jvms_have_the_same_options() -> None:
 )  # fmt: skip
 def test_credentials_are_redacted_in_the_spark_ui(key: str) -> None:
     assert re.search(conf()["spark.redaction.regex"], key)
-
-
-def test_executors_and_driver_read_the_profiles_from_one_directory() -> None:
-    assert pod_environment(pipeline(), POD).profiles == Path(names.S3_PROFILES).parent
 
 
 def test_memory_that_spark_adds_beside_the_heap_counts_within_the_limit() -> None:

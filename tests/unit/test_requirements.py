@@ -10,9 +10,8 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.requirements import required_connections, running, stores_used, used, warnings_of
-from mainstem.runtime.preflight import checks
+from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.preflight.inputs import input_writers, required_paths
-from mainstem.runtime.spark import secrets
 
 
 def graph(folder: Path | str, **suspended: bool) -> Graph:
@@ -181,7 +180,7 @@ def test_an_unused_connection_stops_no_run(
     head = pipeline_head("some")
     [document] = read_text(json.dumps(head | {"spec": spec}))
     assert checks.check_servers(document.graph) == frozenset()
-    assert secrets.write(document.graph, tmp_path) is None
+    assert readiness.before_session(document.graph) == {}
 
 
 @pytest.mark.parametrize(

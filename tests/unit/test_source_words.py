@@ -5,6 +5,7 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from unit.vocabulary import RETIRED_IDENTIFIERS, RETIRED_WORDS, retired_words
@@ -68,8 +69,14 @@ def assigned(module: Path) -> Iterator[str]:
             yield node.asname
 
 
+@cache
+def names(module: Path) -> frozenset[str]:
+    """`assigned`, parsed once for all tests."""
+    return frozenset(assigned(module))
+
+
 def identifiers(module: Path) -> list[str]:
-    return sorted(RETIRED_IDENTIFIERS.intersection(assigned(module)))
+    return sorted(RETIRED_IDENTIFIERS & names(module))
 
 
 def held(check: Callable[[Path], list[str]], sources: list[Path]) -> dict[str, list[str]]:
@@ -88,7 +95,7 @@ def test_no_source_assigns_to_a_retired_identifier() -> None:
 
 
 def test_no_test_has_a_retired_word_in_its_name() -> None:
-    tests = [test for module in modules("tests") for test in assigned(module) if test.startswith("test_")]
+    tests = [test for module in modules("tests") for test in names(module) if test.startswith("test_")]
     assert len(tests) > 1000
     assert {test for test in tests if list(retired_words(test.replace("_", " ")))} == set(TEST_EXCEPTIONS)
 

@@ -4,12 +4,12 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mainstem.language.model.deployment import larger_memory
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.failure_classes import FailureClass, Failures
-from mainstem_operator.decisions.history import with_ages
+from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.decisions.start_deadlines import LONGEST_SECONDS, deadline, replaced_after
 from mainstem_operator.observed.ages import Ages
@@ -23,6 +23,7 @@ from unit.operator_steps import (
     next_step,
     observation,
     pod,
+    reported,
     running,
     status,
 )
@@ -126,6 +127,7 @@ def test_the_wait_before_a_replacement_never_exceeds_its_limit() -> None:
 NODE_CAUSES = [given for given, node, _, _ in CAUSES if node]
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(NODE_CAUSES), st.integers(1, 200)), min_size=2, max_size=12))
 def test_a_pod_that_is_overdue_stays_so_until_it_runs_or_is_replaced(
     looks: list[tuple[dict[str, Any], int]],
@@ -174,11 +176,21 @@ def test_a_driver_out_of_memory_names_container_limit_and_the_next_limit() -> No
     pipeline = body(status=status("Running", body()))
     killed = next_step(pipeline, ended(pipeline, 137, why="OOMKilled")).status["lastTermination"]
     assert killed["message"] == (
-        "the container 'driver' exceeded its memory limit of 2Gi; its peak is not known. "
+        "the container 'driver' exceeded its memory limit of 2Gi; it reported no peak. "
         "Set driver.resources.limits.memory to 3Gi"
     )
     heap = next_step(pipeline, ended(pipeline, 4, "failed", "OutOfMemory")).status["lastTermination"]
     assert heap["message"] == (
-        "because; the container 'driver' has a memory limit of 2Gi; its peak is not known. "
+        "because; the container 'driver' has a memory limit of 2Gi; it reported no peak. "
         "Set driver.resources.limits.memory to 3Gi"
     )
+
+
+def test_a_driver_out_of_memory_shows_the_peak_that_this_driver_reported() -> None:
+    pipeline = body(status=status("Running", body()) | reported("Running"))
+    pipeline["status"]["reported"] |= {"memoryPeakBytes": 1_900_000_000}
+    killed = next_step(pipeline, ended(pipeline, 137, why="OOMKilled")).status["lastTermination"]
+    assert "of 2Gi; the last peak that it reported is 1812Mi. Set" in killed["message"]
+    pipeline["status"]["reported"]["attempt"] = 0
+    killed = next_step(pipeline, ended(pipeline, 137, why="OOMKilled")).status["lastTermination"]
+    assert "it reported no peak" in killed["message"], "another driver reported the number"

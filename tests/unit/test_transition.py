@@ -109,15 +109,15 @@ DRIVER: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "a connection that was not in use": (
         lambda spec: spec["queries"].append({**spec["queries"][1], "name": "topic", "from": "topic_in"}),
-        "the connection broker was not in use",
+        "the connection broker, which was not in use",
     ),
     "a query that keeps its checkpoint under another name": (
         lambda spec: spec["queries"][0].update(name="renamed", checkpoint={"id": "left"}),
-        "the checkpoint left/1 moves from query left to renamed",
+        "the move of the checkpoint left/1 from query left to renamed",
     ),
     "a query that ends": (
         lambda spec: spec["queries"][0].update(trigger={"availableNow": True}),
-        "the query left ends on its own",
+        "the query left, which ends on its own",
     ),
 }
 
@@ -139,7 +139,7 @@ def test_only_a_new_driver_takes_over_another_maintenance_of_tables() -> None:
         return graph(spec)
 
     way = transition(with_sink({}), with_sink({"maintenance": {"vacuum": {"retain": "8 days"}}}))
-    assert way.driver == ("the maintenance of /data/t changes",)
+    assert way.driver == ("the maintenance of /data/t",)
 
 
 def test_a_document_that_chooses_generations_continues_on_those_in_use() -> None:

@@ -107,6 +107,33 @@ def test_the_warning_follows_the_policy_of_the_query(policy: str, consequence: s
     )
 
 
+def test_a_warning_has_the_records_and_the_time_from_the_stored_status() -> None:
+    old, new = resource(), resource()
+    old["spec"]["sources"] = new["spec"]["sources"] = [
+        {
+            "name": "ticks",
+            "kafka": {"connection": "broker", "subscribe": ["t"], "startingOffsets": "earliest"},
+        }
+    ]
+    for each in (old, new):
+        each["spec"]["connections"] = [{"name": "broker", "kafka": {"bootstrapServers": "broker:9092"}}]
+    source = {"name": "ticks", "lag": 0, "retainedRecords": 90_000}
+    query = {
+        "name": "show",
+        "state": "Running",
+        "lag": 0,
+        "rowsPerSecond": 100,
+        "processedRowsPerSecond": 1600,
+    }
+    old["status"] = {"queries": [query | {"sources": [source]}]}
+    new["spec"]["queries"][0]["checkpoint"] = {"generation": 2}
+    [warning] = [each for each in answered(new, old)["warnings"] if each.startswith("query show")]
+    assert warning.startswith(
+        "query show: starts with an empty checkpoint: reads 90,000 records again, about 60 seconds at 1,600 records/s "
+        "while 100/s arrive. spec.queries[show].checkpoint.generation: "
+    )
+
+
 def test_warnings_name_the_driver_and_each_query_that_a_change_concerns() -> None:
     new = resource(driver={"cores": 4})
     new["spec"]["queries"].append(new["spec"]["queries"][0] | {"name": "other"})
@@ -136,7 +163,9 @@ def test_a_change_of_the_sql_names_only_its_query() -> None:
     for each in (old, new):
         each["spec"]["queries"][0]["outputMode"] = "append"
     [query] = answered(new, old)["warnings"]
-    assert query.startswith("query show: continues from its checkpoint. spec.views[windows].sql: ")
+    assert query.startswith(
+        "query show: restarts, and continues from its checkpoint. spec.views[windows].sql: "
+    )
 
 
 def test_a_change_that_restarts_nothing_has_no_warnings() -> None:

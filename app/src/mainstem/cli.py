@@ -17,13 +17,15 @@ from mainstem.cli_diff import diff
 from mainstem.cli_errors import fail, fail_without_spark
 from mainstem.cli_options import (
     Commands,
+    cores_option,
+    heap_option,
     parse_duration,
-    parse_heap,
     query_option,
     set_option,
     verbose_option,
 )
 from mainstem.cli_packages import packages
+from mainstem.cli_trial import trial
 from mainstem.cli_validate import validate
 from mainstem.errors import MainstemError
 from mainstem.reasons import Exit
@@ -37,7 +39,7 @@ def main() -> None:
     Exit codes: 0 the run completed or drained; 1 an error in Mainstem; 2 wrong usage; 3 the document is invalid; 4 a query
     failed permanently; 5 something that the pipeline needs is missing or unreachable, or a query must not start on its
     checkpoint; 6 the drain's deadline or a second signal interrupted a batch; 7 a test of a document failed; 8 a newer
-    driver has taken over a checkpoint.
+    driver has taken over a checkpoint; 9 a changed document writes other rows, or fails.
     """
 
 
@@ -45,15 +47,8 @@ def main() -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @set_option
 @query_option
-@click.option("--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores.")
-@click.option(
-    "--heap",
-    default="2g",
-    show_default=True,
-    metavar="SIZE",
-    callback=parse_heap,
-    help="Java heap of the driver.",
-)
+@cores_option
+@heap_option
 @click.option(
     "--stop-when-idle",
     callback=parse_duration,
@@ -220,6 +215,7 @@ def crd() -> None:
 main.add_command(checkpoint)
 main.add_command(diff)
 main.add_command(packages)
+main.add_command(trial)
 main.add_command(validate)
 
 

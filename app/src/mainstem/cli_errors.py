@@ -34,6 +34,18 @@ def fail_without_spark(error: ImportError) -> NoReturn:
     sys.exit(Exit.NOT_READY)
 
 
+def fail_without_cluster(error: ImportError) -> NoReturn:
+    """Report that the extra `cluster` is not installed, and exit; raises any other import error again."""
+    if (error.name or "").partition(".")[0] not in ("kubernetes", "urllib3"):
+        raise error
+    click.echo(
+        f"error: the Python module {error.name} is missing; install mainstem with its extra cluster "
+        f"[{reasons.CLUSTER_CLIENT_NOT_INSTALLED}]",
+        err=True,
+    )
+    sys.exit(Exit.NOT_READY)
+
+
 def report(error: MainstemError, file: str) -> None:
     """Write the lines of an error to standard error."""
     for line in error_lines(error, file):

@@ -60,6 +60,17 @@ set_option = click.option(
 query_option = click.option(
     "--query", "queries", multiple=True, metavar="NAME", help="Use only this query; may be repeated."
 )
+cores_option = click.option(
+    "--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores."
+)
+heap_option = click.option(
+    "--heap",
+    default="2g",
+    show_default=True,
+    metavar="SIZE",
+    callback=parse_heap,
+    help="Java heap of the driver.",
+)
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Show Spark's INFO lines and stack traces."
 )

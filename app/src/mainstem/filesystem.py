@@ -1,10 +1,12 @@
 """Directories and files of local file systems and S3, through Hadoop's FileSystem in the JVM."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
+
+from mainstem.log_entries import entry_numbers
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,5 @@ def oldest(log: Directory) -> int | None:
     return min(_numbers(log), default=None)
 
 
-def _numbers(log: Directory) -> list[int]:
-    if not log.exists():
-        return []
-    names = (name.removesuffix(".compact") for name in log.names())
-    return [int(name) for name in names if name.isdigit()]
+def _numbers(log: Directory) -> Collection[int]:
+    return entry_numbers(log.names()).all if log.exists() else ()

@@ -10,7 +10,7 @@ GROUP, VERSION = API_VERSION.split("/")
 KIND: Final = "StreamingPipeline"
 PLURAL: Final = "streamingpipelines"
 """API group, version, kind and plural of the resource, as the CustomResourceDefinition has them."""
-CRD_REVISION: Final = 9
+CRD_REVISION: Final = 12
 """Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
 SCHEMA: Final = f"{GROUP}/schema"
 """Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""
@@ -39,6 +39,8 @@ RESTART_NONCE: Final = f"{GROUP}/restart-nonce"
 """Annotation of the driver pod: `spec.restartNonce` at its creation; absent without a nonce."""
 UPDATE: Final = f"{GROUP}/update"
 """Annotation of the driver pod: the last revision that the operator handed to the running driver; absent before the first."""
+TRIAL: Final = f"{GROUP}/trial"
+"""Annotation of a trial pod: which trial it carries out, by the two revisions and the time of its start."""
 RESERVED_PREFIXES: Final = (f"{GROUP}/", "spark-")
 """Prefixes of labels and annotations that no pod template may set, besides name, manager and component."""
 
@@ -50,6 +52,8 @@ UID: Final = 10001
 
 DOCUMENT_DIR: Final = "/etc/mainstem/document"
 DOCUMENT_KEY: Final = "pipeline.yaml"
+RUNNING_KEY: Final = "running.yaml"
+"""The running document beside the changed one in a trial pod."""
 UPDATE_DIR: Final = "/etc/mainstem/update"
 """The folder in which a running driver finds a changed document, in a file with the name `update_key`."""
 EXECUTOR_KEY: Final = "executor.yaml"
@@ -57,7 +61,6 @@ SECRETS_DIR: Final = "/etc/mainstem/secrets"
 SPARK_SECRET_DIR: Final = "/etc/mainstem/spark-secret"  # noqa: S105 - a folder
 SPARK_SECRET_KEY: Final = "secret"  # noqa: S105 - a key's name
 SCRATCH_DIR: Final = "/var/mainstem"
-S3_PROFILES: Final = "/tmp/s3-profiles"  # noqa: S108 - the pod's own volume; the same path in driver and executors
 TERMINATION_LOG: Final = "/dev/termination-log"
 
 VOLUME_PREFIX: Final = "mainstem-"
@@ -107,6 +110,11 @@ DRAIN_MARGIN_SECONDS: Final = 30
 def driver_name(pipeline: str) -> str:
     """Name of the driver pod, its service account, role, binding and disruption budget."""
     return f"{pipeline}-driver"
+
+
+def trial_name(pipeline: str) -> str:
+    """Name of the pod that tries a changed document beside the running driver; a fixed name, so there is at most one."""
+    return f"{pipeline}-trial"
 
 
 def spark_secret_name(pipeline: str, uid: str) -> str:

@@ -1,4 +1,7 @@
-"""Reads values of Secrets from folders of files, as Kubernetes mounts them; they never go to a document or a log."""
+"""Reads values of Secrets from folders of files, as Kubernetes mounts them; they never go to a document or a log.
+
+Kubernetes replaces the files when a Secret changes, so each reader reads them again whenever it needs a value.
+"""
 
 import os
 from pathlib import Path
@@ -27,6 +30,16 @@ def value(secret: str, key: str) -> str:
 def exists(secret: str, key: str) -> bool:
     """Whether the secret has the key."""
     return _file(secret, key).exists()
+
+
+def folder(secret: str) -> Path:
+    """The full path of the secret's folder; the same in driver and executors."""
+    return Path(os.environ.get(names.ENV_SECRETS, "secrets")).absolute() / secret
+
+
+def changed_at(secret: str) -> int:
+    """When a value of the secret last changed, in nanoseconds since 1970; 0 if it has none."""
+    return max((file.stat().st_mtime_ns for file in folder(secret).glob("*")), default=0)
 
 
 def _file(secret: str, key: str) -> Path:

@@ -10,12 +10,12 @@ import kopf
 import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
 from mainstem import reasons
-from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name
+from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name, trial_name
 
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, KubernetesApi
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
-from mainstem_operator.kopf_settings import DRIVERS, configure, fenced_session
+from mainstem_operator.kopf_settings import PODS, configure, fenced_session
 from mainstem_operator.loop.admission import AdmissionQueue
 from mainstem_operator.loop.pipeline_cache import PipelineCache
 from mainstem_operator.loop.pipeline_loop import STUCK_SECONDS, TURN_SECONDS, PipelineLoop, pause_seconds
@@ -59,7 +59,7 @@ class Operator:
         kopf.on.cleanup(registry=registry)(self.ended)
         kopf.on.login(registry=registry)(self.login)
         kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(self.pipeline_seen)
-        kopf.on.event("v1", "pods", labels=DRIVERS, registry=registry)(self.pod_seen)
+        kopf.on.event("v1", "pods", labels=PODS, registry=registry)(self.pod_seen)
         kopf.daemon(GROUP, VERSION, PLURAL, backoff=5, registry=registry)(self.loop)
 
     async def started(self, settings: kopf.OperatorSettings, **_: Any) -> None:
@@ -136,11 +136,16 @@ class Operator:
                 metadata["finalizers"] = loop.pipeline.finalizers
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
-        """Take a change of a driver pod. A copy of the pod with another name is not a driver."""
+        """Take a change of a driver pod or a trial pod. A copy of the pod with another name is neither."""
         for owner in meta.get("ownerReferences", ()):
             loop = self._loops.get(owner["uid"])
-            if loop is not None and meta.name == driver_name(owner["name"]):
+            if loop is None:
+                continue
+            if meta.name == driver_name(owner["name"]):
                 loop.pipeline.observe_pod(body, deleted=type == "DELETED")
+                loop.wake.set()
+            elif meta.name == trial_name(owner["name"]):
+                loop.pipeline.trial.observe(body, deleted=type == "DELETED")
                 loop.wake.set()
 
     async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:

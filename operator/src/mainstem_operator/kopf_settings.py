@@ -9,8 +9,10 @@ from mainstem.names import COMPONENT_LABEL, FINALIZER, GROUP, MANAGED_LABEL, OPE
 from mainstem_operator.api.fence import Fence
 
 
-DRIVERS: Final = {COMPONENT_LABEL: "driver", MANAGED_LABEL: OPERATOR}
-"""Labels of the pods that the operator watches."""
+PODS: Final = {MANAGED_LABEL: OPERATOR}
+"""Labels of the pods that the handler of pods takes."""
+_WATCHED: Final = f"{COMPONENT_LABEL} in (driver,trial),{MANAGED_LABEL}={OPERATOR}"
+"""The selector of the pods that the operator watches."""
 
 
 def configure(settings: kopf.OperatorSettings) -> None:
@@ -31,9 +33,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.networking.request_timeout = 60
     settings.watching.connect_timeout = 10
     # The watch excludes executors and all pods of others.
-    settings.watching.label_selectors["v1", "pods"] = ",".join(
-        f"{key}={value}" for key, value in DRIVERS.items()
-    )
+    settings.watching.label_selectors["v1", "pods"] = _WATCHED
 
 
 def fenced_session(info: kopf.ConnectionInfo, fence: Fence) -> kopf.AiohttpSession:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,6 +83,21 @@ class TestCluster(ABC):
         if done.returncode:
             raise HarnessError(f"kubectl {' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
+
+    def plugin(self, *words: str, timeout: float = 240.0) -> tuple[int, str]:
+        """Run `kubectl mainstem`, as kubectl finds it; return exit code and output."""
+        executable = gotools.kubernetes().build().path / "kubectl"
+        check_context(self.kubeconfig)
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        done = subprocess.run(
+            [str(executable), "mainstem", *words],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=_direct() | {"PATH": path, "KUBECONFIG": str(self.kubeconfig)},
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
 
     def api_client(self) -> "ApiClient":
         """Return a new client of the kubernetes package with all rights."""

@@ -20,7 +20,7 @@ from mainstem.language.model.queries import Query
 
 
 _NO_FACTS: Final[Mapping[str, CheckpointFacts]] = {}
-_LIVE: Final = ("suspend", "schedule")
+_LIVE: Final = ("suspend", "schedule", "rollback", "trial")
 """Fields of `spec` that the operator applies without a new driver."""
 _TUNING: Final = (
     "spark.sql.adaptive.",

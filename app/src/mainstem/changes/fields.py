@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from mainstem.language.model.pipeline import PipelineSpec
+
 
 class FieldChange(NamedTuple):
     """A field with another value; None stands for a field that is not set.
@@ -29,6 +31,46 @@ def field_changes(was: BaseModel | None, now: BaseModel | None) -> list[FieldCha
     """The fields that differ, at the depth at which both sides have the part."""
     old, new = ({} if each is None else each.model_dump(mode="json", by_alias=True) for each in (was, now))
     return list(_changes(old, new, ""))
+
+
+def changed_fields(was: PipelineSpec, now: PipelineSpec) -> list[str]:
+    """The paths of the fields in which two documents differ, for people: items of lists have their names.
+
+    A path names the item and one field below it, such as `queries[daily].trigger`; an item of one document only has no field.
+    """
+    old, new = (spec.model_dump(mode="json", by_alias=True) for spec in (was, now))
+    paths: dict[str, None] = {}
+    for key in dict.fromkeys([*old, *new]):
+        if old[key] != new[key]:
+            paths |= dict.fromkeys(_below(key, old[key], new[key]))
+    return list(paths)
+
+
+def _below(key: str, was: Any, now: Any) -> Iterator[str]:
+    """The paths below one field of `spec` that differ."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name in (name for name in {**was, **now} if was.get(name) != now.get(name)):
+            yield f"{key}.{name}"
+        return
+    old, new = _by_name(was), _by_name(now)
+    if old is None or new is None:
+        yield key
+        return
+    for item in dict.fromkeys([*old, *new]):
+        before, after = old.get(item), new.get(item)
+        if before is None or after is None:
+            yield f"{key}[{item}]"
+        elif before != after:
+            yield from _below(f"{key}[{item}]", before, after)
+    if old == new:
+        yield key  # only their order
+
+
+def _by_name(items: Any) -> dict[str, Any] | None:
+    """The items of a list by their names; None if they have none."""
+    if not isinstance(items, list) or not all(isinstance(each, dict) and "name" in each for each in items):
+        return None
+    return {each["name"]: each for each in items}
 
 
 def _changes(was: Any, now: Any, path: str) -> Iterator[FieldChange]:

@@ -4,14 +4,15 @@ A query is kept only if it, and every source and view that it reads, is written 
 different restarts its query, which continues from its checkpoint.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from mainstem.changes.comparison import compare
 from mainstem.changes.deployment import driver_changes
+from mainstem.changes.verdict import Verdict
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import Model
 from mainstem.language.model.queries import Pool, Query
@@ -31,6 +32,8 @@ class Step(StrEnum):
     """It is new, or was suspended: it starts."""
     REPLACE = "replace"
     """It stops at a batch's end, and starts with its new plan on the same checkpoint."""
+    RETRY = "retry"
+    """It has failed permanently: it starts again as it is."""
     SUSPEND = "suspend"
     """It stops at a batch's end, and stays in the document."""
     REMOVE = "remove"
@@ -43,11 +46,13 @@ class Transition:
 
     Attributes:
         steps: query -> its step; the queries of the wanted document in its order, then the removed ones.
-        driver: why only a new driver can run the wanted document, one field or sentence each; empty if this one can.
+        verdict: the comparison of the two documents.
+        driver: why only a new driver can run the wanted document, one field or noun each; empty if this one can.
         continuing: the queries that run, on the checkpoint that the wanted document names.
     """
 
     steps: Mapping[str, Step]
+    verdict: Verdict
     driver: tuple[str, ...] = ()
     continuing: frozenset[str] = frozenset()
 
@@ -66,6 +71,19 @@ class Transition:
         """The queries that get a new plan."""
         return frozenset(name for name, step in self.steps.items() if step in (Step.START, Step.REPLACE))
 
+    def retrying(self, failed: Collection[str], wanted: Graph) -> "Transition":
+        """The same way, with another try for the failed queries that it does not touch, unless they end on their own."""
+        again = {
+            query.name
+            for query in wanted.spec.queries
+            if query.name in failed
+            and self.steps[query.name] is Step.KEEP
+            and not query.suspend
+            and wanted.ends(query) is False
+        }
+        steps = {name: Step.RETRY if name in again else step for name, step in self.steps.items()}
+        return replace(self, steps=MappingProxyType(steps))
+
 
 def continued(running: Graph, wanted: Graph) -> Graph:
     """The wanted document on the checkpoints in use: with `checkpoint.onChange: newGeneration` the driver has chosen a generation."""
@@ -81,13 +99,14 @@ def continued(running: Graph, wanted: Graph) -> Graph:
 
 def transition(running: Graph, wanted: Graph) -> Transition:
     """The way from one document to another one of the same pipeline."""
+    verdict = compare(running, wanted)
     old = {query.name: query for query in running.spec.queries}
     steps = {query.name: _step(running, wanted, old.get(query.name), query) for query in wanted.spec.queries}
     steps |= {name: Step.REMOVE for name in old if name not in steps}
     causes = (
         *_driver(running, wanted),
         *_moved(running, wanted),
-        *_renewed(running, wanted),
+        *renewed(wanted, [each.query for each in verdict.refused]),
         *_ending(wanted, steps),
         *_maintained(running, wanted),
     )
@@ -98,7 +117,17 @@ def transition(running: Graph, wanted: Graph) -> Transition:
         and not old[query.name].suspend
         and old[query.name].checkpoint_path == query.checkpoint_path
     )
-    return Transition(MappingProxyType(steps), causes, frozenset(continuing))
+    return Transition(MappingProxyType(steps), verdict, causes, frozenset(continuing))
+
+
+def renewed(wanted: Graph, refused: Collection[str]) -> list[str]:
+    """Why only a new driver can start these queries, whose checkpoints do not fit: it chooses their next generation."""
+    choosing = {
+        query.name
+        for query in wanted.spec.queries
+        if not query.suspend and query.checkpoint.on_change == "newGeneration"
+    }
+    return [f"the empty checkpoint of the query {name}" for name in refused if name in choosing]
 
 
 def _step(running: Graph, wanted: Graph, was: Query | None, now: Query) -> Step:
@@ -129,7 +158,7 @@ def _driver(running: Graph, wanted: Graph) -> list[str]:
     return [
         *paths,
         *(
-            f"the connection {name} was not in use"
+            f"the connection {name}, which was not in use"
             for name in required_connections(wanted)
             if name not in used
         ),
@@ -140,31 +169,16 @@ def _moved(running: Graph, wanted: Graph) -> list[str]:
     """Checkpoints that move to a query of another name: it must not start before the old one has stopped."""
     owners = {query.checkpoint_path: query.name for query in running.spec.queries}
     return [
-        f"the checkpoint {query.checkpoint_path} moves from query {owners[query.checkpoint_path]} to {query.name}"
+        f"the move of the checkpoint {query.checkpoint_path} from query {owners[query.checkpoint_path]} to {query.name}"
         for query in wanted.spec.queries
         if owners.get(query.checkpoint_path, query.name) != query.name
-    ]
-
-
-def _renewed(running: Graph, wanted: Graph) -> list[str]:
-    """Queries that get an empty checkpoint by `checkpoint.onChange`: only a start of the driver chooses a generation."""
-    choosing = {
-        query.name
-        for query in wanted.spec.queries
-        if not query.suspend and query.checkpoint.on_change == "newGeneration"
-    }
-    refused = compare(running, wanted).refused if choosing else ()
-    return [
-        f"the query {each.query} starts with an empty checkpoint"
-        for each in refused
-        if each.query in choosing
     ]
 
 
 def _ending(wanted: Graph, steps: Mapping[str, Step]) -> list[str]:
     """Changed queries that end on their own: the run of the driver has counted them already."""
     return [
-        f"the query {query.name} ends on its own"
+        f"the query {query.name}, which ends on its own"
         for query in wanted.spec.queries
         if steps[query.name] is Step.REPLACE and wanted.ends(query)
     ]
@@ -174,7 +188,7 @@ def _maintained(running: Graph, wanted: Graph) -> list[str]:
     """Tables whose maintenance begins, ends or changes: the driver reads their list once, when it starts."""
     old, new = _tables(running), _tables(wanted)
     paths = dict.fromkeys([*old, *new])
-    return [f"the maintenance of {path} changes" for path in paths if old.get(path) != new.get(path)]
+    return [f"the maintenance of {path}" for path in paths if old.get(path) != new.get(path)]
 
 
 def _tables(graph: Graph) -> dict[str, Model]:

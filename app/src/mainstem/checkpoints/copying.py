@@ -13,7 +13,8 @@ from uuid import uuid4
 
 from mainstem import reasons
 from mainstem.checkpoints import document_record, entries, requirements
-from mainstem.checkpoints.layout import Layout, checksum_file
+from mainstem.checkpoints.checksums import checksum_file
+from mainstem.checkpoints.layout import Layout
 from mainstem.checkpoints.stores import Folder
 from mainstem.errors import NotReady
 
@@ -39,20 +40,29 @@ class Copy:
     unsure_topics: tuple[str, ...] = ()
 
 
-def plan(folder: Folder, layout: Layout, batch: int, target: Folder) -> Copy:
+def plan(folder: Folder, layout: Layout, batch: int, target: Folder, *, history: int | None = None) -> Copy:
     """What a copy after a committed batch consists of; writes nothing.
+
+    Args:
+        folder: the checkpoint.
+        layout: its files.
+        batch: the batch after which the copy continues.
+        target: the folder of the copy.
+        history: how many of the newest plans and commits the copy has; None for all. A running driver removes the oldest
+            ones at any time.
 
     Raises:
         NotReady: `BatchNotKept`: the batch is not committed, or its plan or its state is no longer there.
     """
     _check_kept(folder, layout, batch)
     state = requirements.state_requirements(folder, layout, batch + 1)
-    if state.problems:
-        first = state.problems[0]
+    # Without its description an operator's state would be left out.
+    lacking = (each for each in state.problems if each.blocks or each.file.endswith("/_metadata"))
+    if first := next(lacking, None):
         raise _not_kept(folder, layout, batch, f"{first.file} {first.problem}")
     topics, unsure = _topics(folder, layout, batch)
-    logs = [f"offsets/{each}" for each in layout.planned if each <= batch]
-    logs += [f"commits/{each}" for each in layout.committed if each <= batch]
+    logs = [f"offsets/{each}" for each in _newest(layout.planned, batch, history)]
+    logs += [f"commits/{each}" for each in _newest(layout.committed, batch, history)]
     metadata = {path for path in state.files if "/_metadata/v2/" in path}
     written = dict.fromkeys(topics, b"")
     for path in sorted(metadata):
@@ -140,6 +150,12 @@ def _topics(folder: Folder, layout: Layout, batch: int) -> tuple[list[str], tupl
             known.append(f"topics/{occurrence}/{topic}/{_UNKNOWN_TOPIC}")
             unsure.append(topic)
     return [path for known in ids.values() for path in known], tuple(sorted(set(unsure)))
+
+
+def _newest(batches: Iterable[int], last: int, count: int | None) -> list[int]:
+    """The newest batches up to the last one; all of them without a count."""
+    known = [batch for batch in batches if batch <= last]
+    return known if count is None else known[-count:]
 
 
 def _with_checksums(layout: Layout, paths: Iterable[str]) -> list[str]:

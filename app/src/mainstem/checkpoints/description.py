@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from mainstem.checkpoints import entries, requirements, state_files, times
+from mainstem.checkpoints.damage.verification import restart
 from mainstem.checkpoints.entries import Operator, Plan, StateStore
 from mainstem.checkpoints.finding import Checkpoint
 from mainstem.checkpoints.layout import Layout, state_folder
-from mainstem.checkpoints.verification import restart
 
 
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, FileNotFoundError)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 _TYPES: Final = {
     "long": "BIGINT",
@@ -69,22 +70,54 @@ def query_id(text: str) -> str:
 
 
 def plan(text: str) -> Plan:
-    """The entry of a batch in the offset log; raises ValueError if Spark could not read it."""
+    """The entry of a batch in the offset log; raises ValueError if Spark could not read it.
+
+    A continuous query (`trigger.continuous`) writes an empty line where a query of batches writes watermark and settings.
+    """
     version, *lines = _lines(text)
     if version not in ("v1", "v2") or not lines:
         raise ValueError(f"it has the version {version!r}, not v1 or v2")
-    head = _object(lines[0])
+    head = _object(lines[0]) if lines[0] else {}
     pairs = (
         [line.partition(":")[::2] for line in lines[1:]]
         if version == "v2"
         else [(str(index), line) for index, line in enumerate(lines[1:])]
     )
+    for _, offset in pairs:
+        if offset.startswith("{"):
+            json.loads(offset)  # a plan that is cut off
     return Plan(
         int(head.get("batchWatermarkMs", 0)),
         int(head.get("batchTimestampMs", 0)),
         dict(head.get("conf") or {}),
         {name: offset for name, offset in pairs if offset and offset != "-"},
     )
+
+
+def with_watermark(text: str, watermark: int) -> str:
+    """The entry of a batch in the offset log with another watermark, in milliseconds since 1970; raises ValueError."""
+    version, head, *rest = _lines(text)
+    described = _object(head) | {"batchWatermarkMs": watermark}
+    return "\n".join([version, json.dumps(described, separators=(",", ":")), *rest])
+
+
+def repartitions(before: str, after: str) -> bool:
+    """Whether the plan of a batch only gives the state another number of partitions; raises ValueError.
+
+    Args:
+        before: the plan of the batch before it.
+        after: its plan. No batch of a query changes this number.
+    """
+    first, second = plan(before), plan(after)
+    return first.offsets == second.offsets and first.conf.get(PARTITIONS) != second.conf.get(PARTITIONS)
+
+
+def with_conf(text: str, key: str, value: str) -> str:
+    """The entry of a batch in the offset log with a property that the checkpoint fixes; raises ValueError."""
+    version, line, *rest = _lines(text)
+    head = _object(line)
+    head["conf"] = {**(head.get("conf") or {}), key: value}
+    return "\n".join([version, json.dumps(head, separators=(",", ":")), *rest])
 
 
 def commit(text: str) -> int:
@@ -124,6 +157,15 @@ def moved(text: str, old: str, new: str) -> str:
                 f"{new}/state/{path.rpartition('/state/')[2]}" if old in path else path
                 for path in store["stateSchemaFilePaths"]
             ]
+    return "\n".join([version, json.dumps(described, separators=(",", ":")), *rest])
+
+
+def with_partitions(text: str, partitions: int) -> str:
+    """The metadata of an operator with another number of partitions of each state store."""
+    version, line, *rest = text.splitlines()
+    described = json.loads(line)
+    for store in described["stateStoreInfo"]:
+        store["numPartitions"] = partitions
     return "\n".join([version, json.dumps(described, separators=(",", ":")), *rest])
 
 

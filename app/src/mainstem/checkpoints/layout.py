@@ -6,6 +6,7 @@ from functools import cached_property
 
 from mainstem.checkpoints.entries import StateStore
 from mainstem.checkpoints.stores import StoredFile
+from mainstem.log_entries import entry_numbers
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,10 @@ class Layout:
         )
 
     def _numbers(self, folder: str) -> tuple[int, ...]:
-        return tuple(sorted(int(name) for name in self.names(folder) if name.isdecimal()))
+        return tuple(sorted(entry_numbers(self.names(folder)).plain))
 
 
 def state_folder(operator: int, store: StateStore, partition: int) -> str:
     """The folder of a partition of a state store."""
     folder = f"state/{operator}/{partition}"
     return folder if store.name == "default" else f"{folder}/{store.name}"
-
-
-def checksum_file(path: str) -> str:
-    """The path of the file with the checksums that Hadoop keeps beside a local file."""
-    folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}.{name}.crc"

@@ -1,11 +1,15 @@
 """Which files of the state a start needs, and which of them are missing or broken."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from mainstem import reasons
 from mainstem.checkpoints import entries, state_files
+from mainstem.checkpoints.checksums import differs
 from mainstem.checkpoints.layout import Layout, state_folder
 from mainstem.checkpoints.stores import Folder
+from mainstem.errors import NotReady
 
 
 @dataclass(frozen=True, order=True)
@@ -38,6 +42,18 @@ class StateRequirements:
     operators: list[entries.Operator] = field(default_factory=list)
 
 
+def parsed(
+    folder: Folder, path: str, parse: Callable[[str], Any], *, blocks: bool = True
+) -> Iterator[Problem]:
+    """The problem of a small file that `parse` rejects, if it does."""
+    try:
+        parse(folder.text(path))
+    except (ValueError, KeyError, TypeError) as error:
+        yield Problem(path, f"cannot be read: {error}", blocks)
+    except FileNotFoundError:
+        yield Problem(path, "has disappeared since the listing; a driver may be running", blocks)
+
+
 def state_requirements(folder: Folder, layout: Layout, batch: int) -> StateRequirements:
     """The files of the state from which a start runs a batch."""
     needs = StateRequirements()
@@ -46,7 +62,8 @@ def state_requirements(folder: Folder, layout: Layout, batch: int) -> StateRequi
     for number in range(max(layout.operators, default=-1) + 1):
         path = layout.operator_metadata(number, batch)
         if path is None:
-            needs.problems.append(Problem(f"state/{number}/_metadata", "is missing"))
+            text = "is missing; a restart writes it again"
+            needs.problems.append(Problem(f"state/{number}/_metadata", text, blocks=False))
             continue
         operator = _read(folder, path, needs)
         if operator is not None:
@@ -63,6 +80,21 @@ def operators(folder: Folder, layout: Layout) -> list[entries.Operator]:
     paths = (layout.operator_metadata(number, layout.next_batch + 1) for number in layout.operators)
     read = (_read(folder, path, StateRequirements()) for path in paths if path)
     return [operator for operator in read if operator]
+
+
+def partitions(folder: Folder, layout: Layout) -> int:
+    """The number of partitions of all state stores.
+
+    Raises:
+        NotReady: `StateNotRepartitioned`: there is no state, or its stores differ.
+    """
+    numbers = {store.partitions for operator in operators(folder, layout) for store in operator.stores}
+    if len(numbers) != 1:
+        problem = (
+            f"state stores with {', '.join(map(str, sorted(numbers)))} partitions" if numbers else "no state"
+        )
+        raise NotReady(f"the checkpoint {folder} has {problem}", reason=reasons.STATE_NOT_REPARTITIONED)
+    return numbers.pop()
 
 
 def kept_batches(layout: Layout, known: Iterable[entries.Operator]) -> tuple[int, ...]:
@@ -88,12 +120,14 @@ def _operator(
     folder: Folder, layout: Layout, operator: entries.Operator, batch: int, needs: StateRequirements
 ) -> None:
     for store in operator.stores:
-        _schema(layout, operator, store, needs)
+        _schema(folder, layout, operator, store, needs)
         for partition in range(store.partitions):
             path = state_folder(operator.number, store, partition)
             names = layout.names(path)
             rocksdb = not any(name.endswith((".delta", ".snapshot")) for name in names)
-            chain = state_files.chain(names, batch, rocksdb=rocksdb)
+            chain = state_files.chain(
+                _without_broken(folder, layout, path, names, batch, needs), batch, rocksdb=rocksdb
+            )
             if chain.missing:
                 needs.problems.append(
                     Problem(
@@ -104,16 +138,68 @@ def _operator(
             for name in chain.files:
                 if name.endswith(".zip"):
                     _shared(folder, layout, path, name, needs)
+                elif problem := state_files.incomplete(folder.read(f"{path}/{name}")):
+                    needs.problems.append(Problem(f"{path}/{name}", problem))
+
+
+def _without_broken(
+    folder: Folder, layout: Layout, path: str, names: list[str], batch: int, needs: StateRequirements
+) -> list[str]:
+    """The names of a partition's files without full copies that cannot be read, if an older copy serves in their place.
+
+    Spark then reads the older copy, and the changes since.
+    """
+    chain = state_files.chain(names, batch)
+    copy = next((name for name in chain.files if name.endswith(".zip")), None)
+    if copy is None:
+        return names
+    others = [name for name in names if name != copy]
+    if state_files.chain(others, batch).missing:
+        return names
+    if (broken := _broken(folder, layout, path, copy)) is None:
+        return names
+    text = f"{broken[1]}; a restart reads an older copy and the changes since"
+    needs.problems.append(Problem(f"{path}/{broken[0]}", text, blocks=False))
+    return _without_broken(folder, layout, path, others, batch, needs)
+
+
+def _broken(folder: Folder, layout: Layout, path: str, copy: str) -> tuple[str, str] | None:
+    """The full copy or the file that it refers to that cannot be read, and why; None if all can."""
+    if differs(folder, layout, f"{path}/{copy}"):
+        return copy, "differs from its checksum"
+    try:
+        shared = state_files.shared_files(folder.read(f"{path}/{copy}"))
+    except (ValueError, FileNotFoundError) as error:
+        return copy, f"cannot be read: {error}"
+    for each in shared:
+        file = layout.files.get(f"{path}/{each.path}")
+        if file is None:
+            return each.path, f"is missing, and {copy} refers to it"
+        if file.size != each.size or differs(folder, layout, file.path):
+            return each.path, f"has other content, and {copy} refers to it"
+    return None
 
 
 def _schema(
-    layout: Layout, operator: entries.Operator, store: entries.StateStore, needs: StateRequirements
+    folder: Folder,
+    layout: Layout,
+    operator: entries.Operator,
+    store: entries.StateStore,
+    needs: StateRequirements,
 ) -> None:
-    """Check that the files with the columns of a store exist."""
-    files = [f"state/{file.rpartition('/state/')[2]}" for file in store.schema_files]
-    for file in files or [f"{state_folder(operator.number, store, 0)}/_metadata/schema"]:
+    """Check that the files with the columns of a store exist, and can be read."""
+    named = [f"state/{file.rpartition('/state/')[2]}" for file in store.schema_files]
+    for file in named or [f"{state_folder(operator.number, store, 0)}/_metadata/schema"]:
         if file not in layout.files:
-            needs.problems.append(Problem(file, "is missing; it has the columns of the state"))
+            again = (
+                ""
+                if named
+                else "; a restart writes it again, and does not compare the columns with the query's"
+            )
+            text = f"is missing; it has the columns of the state{again}"
+            needs.problems.append(Problem(file, text, blocks=bool(named)))
+        elif not entries.schemas(folder.read(file)):
+            needs.problems.append(Problem(file, "cannot be read; it has the columns of the state"))
 
 
 def _shared(folder: Folder, layout: Layout, path: str, name: str, needs: StateRequirements) -> None:

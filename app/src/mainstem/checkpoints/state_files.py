@@ -18,6 +18,10 @@ from typing import Final
 
 _NAME: Final = re.compile(r"^(\d+)(?:_[0-9a-f-]{36})*\.(delta|snapshot|zip|changelog)$")
 _COPIES: Final = ("zip", "snapshot")
+_BLOCK: Final = b"LZ4Block"
+_HEAD: Final = 21
+_OTHER_COMPRESSIONS: Final = (b"\x28\xb5\x2f\xfd", b"\x82SNAPPY", b"ZV")
+"""How files of Spark's other compressions begin: Zstandard, Snappy, LZF."""
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
     *(RuntimeError, OverflowError, LookupError, TypeError, AttributeError),
@@ -94,6 +98,26 @@ def shared_files(copy: bytes) -> list[SharedFile]:
         ]
     except _BROKEN as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def incomplete(content: bytes) -> str:
+    """Why a file of changes is not whole; empty if it is, or if its compression is not Spark's default.
+
+    Spark's default is LZ4 in blocks, each with a head of 21 bytes: 8 of a name, the method, the lengths of the compressed and
+    of the plain block, and a checksum. The last block is empty. Only heads and lengths are checked.
+    """
+    if not content:
+        return "is empty"
+    if not content.startswith(_BLOCK[: len(content)]):
+        known = any(content.startswith(head) for head in _OTHER_COMPRESSIONS)
+        return "" if known else "has other content than changes of the state"
+    position = 0
+    while content[position : position + len(_BLOCK)] == _BLOCK and len(content) >= position + _HEAD:
+        length = int.from_bytes(content[position + 9 : position + 13], "little")
+        position += _HEAD + length
+        if length == 0:
+            return "" if position == len(content) else "has other content behind its end"
+    return "is cut off"
 
 
 def _by_version(names: Iterable[str]) -> tuple[dict[int, list[str]], dict[int, list[str]]]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mainstem.checkpoints import times
 from mainstem.checkpoints.copying import ranges
-from mainstem.checkpoints.verification import Verification
+from mainstem.checkpoints.damage.verification import Verification
 
 
 WIDTH: Final = 110
@@ -36,7 +36,8 @@ def details(shown: Mapping[str, Any]) -> str:
     lines += _rows("size", [f"{times.size(shown['bytes'])} in {shown['files']} files"])
     pending = shown["pendingOffsets"] or {}
     for name, offset in shown["offsets"].items():
-        lines += _rows("source", [name, *(f"  {each}" for each in _offset(offset, pending.get(name)))])
+        parts = [*_offset(offset, pending.get(name)), *_backlog(shown.get("ends", {}).get(name))]
+        lines += _rows("source", [name, *(f"  {each}" for each in parts)])
     for operator in shown["state"]:
         lines += _rows("state", _operator(operator, shown["provider"]))
     return "\n".join(lines)
@@ -46,7 +47,13 @@ def verification(path: str, result: Verification) -> str:
     """The output of `verify`."""
     lines = [f"{path}: {'sound' if result.sound else 'damaged'}"]
     lines += [f"  {each.file} {each.problem}" for each in result.problems]
-    lines.append(f"  {result.restart}" if result.sound else f"  if it were sound: {result.restart}")
+    if result.sound:
+        lines.append(f"  {result.restart}")
+    else:
+        lines.append(
+            "  a restart does not start the query, and loses or repeats no row; the other queries run"
+        )
+        lines.append(f"  if it were sound: {result.restart}")
     return "\n".join(lines)
 
 
@@ -59,22 +66,44 @@ def copy(shown: Mapping[str, Any]) -> str:
             f"  {line}"
             for line in shown["sinks"] or ["to show the effect on the sinks, give the document with -f"]
         ]
-    lines += [
-        f"the topic {topic!r} may have been created again since batch {shown['batch']}; the start treats it as created again"
-        for topic in shown["unsureTopics"]
-    ]
+    lines += _unsure(shown)
     if shown["forked"]:
         lines.append("if the old query continues too, give the two queries different sinks")
     elif shown["owner"]:
         lines.append(f"stop the old query first: its last owner is {shown['owner']}")
-    location, _, place = shown["to"].rpartition("/")
+    return "\n".join([*lines, *_start(shown["to"])])
+
+
+def repartitioned(shown: Mapping[str, Any]) -> str:
+    """The output of `repartition`."""
+    lines = [
+        f"{shown['to']} continues after batch {shown['batch']} of {shown['from']}",
+        f"its state has {shown['partitions']} partitions instead of {shown['before']}",
+        *_unsure(shown),
+    ]
+    if shown["owner"]:
+        lines.append(f"stop the old query first: its last owner is {shown['owner']}")
+    partitions = f", and in the query state.partitions: {shown['partitions']}"
+    return "\n".join([*lines, *(f"{line}{partitions}" for line in _start(shown["to"]))])
+
+
+def _start(to: str) -> list[str]:
+    """The fields with which a query starts on a copy; none for a folder that is not called like a generation."""
+    location, _, place = to.rpartition("/")
     location, _, query = location.rpartition("/")
-    if place.isdecimal() and location:
-        lines.append(
-            f"to start on it, set checkpoints.location: {location}, and in the query checkpoint: "
-            f"{{id: {query}, generation: {int(place)}}}"
-        )
-    return "\n".join(lines)
+    if not place.isdecimal() or not location:
+        return []
+    checkpoint = f"{{id: {query}, generation: {int(place)}}}"
+    return [
+        f"to start on it, set checkpoints.location: {location}, and in the query checkpoint: {checkpoint}"
+    ]
+
+
+def _unsure(shown: Mapping[str, Any]) -> list[str]:
+    return [
+        f"the topic {topic!r} may have been created again since batch {shown['batch']}; the start treats it as created again"
+        for topic in shown["unsureTopics"]
+    ]
 
 
 def removal(shown: Mapping[str, Any]) -> str:
@@ -152,6 +181,17 @@ def _offset(offset: Any, pending: Any) -> Iterator[str]:
         yield _plain(offset)
     if pending is not None:
         yield f"pending: {_plain(pending)}"
+
+
+def _backlog(known: Mapping[str, Any] | None) -> Iterator[str]:
+    """The lines about the ends of a source's topics; none if nobody asked for them."""
+    if known is None:
+        return
+    for topic, partitions in known["topics"].items():
+        yield f"end of {topic}  {', '.join(f'{number}: {end}' for number, end in partitions.items())}"
+    yield f"{known['unread']:,} records not read yet; Kafka keeps {known['retained']:,}"
+    if known["expired"]:
+        yield f"{known['expired']:,} offsets have expired before they were read"
 
 
 def _plain(offset: Any) -> str:

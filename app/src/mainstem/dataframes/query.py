@@ -38,7 +38,7 @@ def build(
         Py4JJavaError: a database refuses a sink.
     """
     frame = relation(session, graph, query, guard)
-    known = connections(graph, session)
+    known = connections(graph)
     if not frame.isStreaming:
         return BatchQuery(frame, query, known)
     return writer(frame, query, checkpoint(graph, query), known)

@@ -18,3 +18,4 @@ from mainstem.reasons.query_failures import *  # noqa: F403
 from mainstem.reasons.reason import Exit as Exit
 from mainstem.reasons.reason import Reason as Reason
 from mainstem.reasons.registry import named as named
+from mainstem.reasons.trials import *  # noqa: F403

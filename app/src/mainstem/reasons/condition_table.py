@@ -4,13 +4,13 @@ from typing import Final
 
 from mainstem.reasons import (
     conditions,
-    document_connectors,
     document_form,
     healthy,
     missing_servers,
     query_failures,
 )
 from mainstem.reasons.condition_row import ConditionRow
+from mainstem.reasons.document_condition_rows import DOCUMENT_CONDITION_ROWS
 
 
 _NOT_REPORTED: Final = "This driver has not written its status yet."
@@ -45,61 +45,7 @@ CONDITION_ROWS: Final = (
         "permanently.",
         label="that of `Ready`",
     ),
-    ConditionRow("SpecValid", "True", (healthy.ACCEPTED,)),
-    ConditionRow(
-        "SpecValid",
-        "False",
-        (),
-        "The reason is that of the first broken rule. The message lists all broken rules. The document that "
-        "ran before continues to run.",
-        label="a reason of the [runbook](runbook.md#the-document-is-refused-exit-code-3)",
-    ),
-    ConditionRow("SpecValid", "False", (conditions.PATH_NOT_MOUNTED,)),
-    ConditionRow(
-        "SpecValid",
-        "False",
-        (document_connectors.OWNED_CONF,),
-        "`spark.conf` sets a property that Mainstem sets in the pod.",
-    ),
-    ConditionRow("SpecValid", "False", (conditions.CHECKPOINT_NOT_DURABLE,)),
-    ConditionRow(
-        "SpecValid",
-        "False",
-        (conditions.POD_REFUSED,),
-        "The API server rejects the driver pod; the message quotes it. A dry run asks before a running driver "
-        "is stopped for a new document.",
-    ),
-    ConditionRow("SpecValid", "False", (conditions.NAME_TAKEN,)),
-    ConditionRow(
-        "SpecValid",
-        "False",
-        (document_form.SPEC_INVALID,),
-        "The driver or Spark's analysis rejected the document after the start, and no query is left to run. "
-        "The message shows the first problem. If Spark rejects only some queries, these are `Failed`, the "
-        "pipeline is `Degraded`, and `SpecValid` stays True.",
-    ),
-    ConditionRow(
-        "CheckpointCompatible",
-        "False",
-        (missing_servers.CHECKPOINT_INCOMPATIBLE,),
-        "A query that runs could not continue from its checkpoint with the changed document. The message names "
-        "query, field and what would go wrong. The driver continues with the previous document. The condition is "
-        "present only while it is False.",
-    ),
-    ConditionRow(
-        "DocumentApplied",
-        "False",
-        (conditions.APPLYING,),
-        "The running driver takes the changed document over. The condition is present only while it is False.",
-    ),
-    ConditionRow(
-        "DocumentApplied",
-        "False",
-        (),
-        "The driver could not take the changed document over, because something that it needs is missing. The driver "
-        "continues with the document before, and tries again.",
-        label="a reason of the [driver's](runbook.md#reasons)",
-    ),
+    *DOCUMENT_CONDITION_ROWS,
     ConditionRow("DriverRunning", "True", (healthy.RUNNING,), "The driver container runs."),
     ConditionRow(
         "DriverRunning",
@@ -153,6 +99,7 @@ CONDITION_ROWS: Final = (
         "of the operator have changed.",
     ),
     ConditionRow("DriverRunning", "False", (healthy.RESTARTING,)),
+    ConditionRow("DriverRunning", "False", (conditions.ROLLED_BACK,)),
     ConditionRow(
         "DriverRunning",
         "False",
@@ -201,7 +148,7 @@ CONDITION_ROWS: Final = (
         "False",
         (),
         "The driver has ended. It waits for its next start, or the operator does not start it again.",
-        label="why the driver ended, see [below](#how-a-driver-ended)",
+        label="why it ended, see [below](#how-a-driver-ended)",
     ),
     ConditionRow("QueriesActive", "True", (healthy.ALL_ACTIVE,)),
     ConditionRow(
@@ -219,10 +166,14 @@ CONDITION_ROWS: Final = (
         "Look for a misspelled name there.",
     ),
     ConditionRow(
+        "QueriesActive", "False", (conditions.QUERY_RESTARTING,), "A query has failed, and restarts."
+    ),
+    ConditionRow(
         "QueriesActive",
         "False",
-        (conditions.QUERY_RESTARTING,),
-        "A query has failed, and the driver restarts it.",
+        missing_servers.REFUSED_CREDENTIALS,
+        "A server has refused the credentials of a query. The driver restarts the query, which reads "
+        "[changed secrets](security.md#changed-secrets).",
     ),
     ConditionRow(
         "QueriesActive",
@@ -238,10 +189,7 @@ CONDITION_ROWS: Final = (
     ConditionRow(
         "Degraded",
         "True",
-        (
-            query_failures.QUERY_FAILED,
-            conditions.QUERY_RESTARTING,
-        ),
+        (query_failures.QUERY_FAILED, conditions.QUERY_RESTARTING, *missing_servers.REFUSED_CREDENTIALS),
         "As for `QueriesActive`.",
     ),
     ConditionRow(

@@ -110,6 +110,19 @@ DRIVER_LOST: Final = Reason(
     "somebody ran `kubectl delete --force`.",
     "Do nothing; the operator starts it again.",
 )
+ROLLED_BACK: Final = Reason(
+    "RolledBack",
+    "The changed document failed, and the last healthy revision runs in its place. The message shows both revisions, and "
+    "why the changed one failed: the reason of the query, the driver or the pod.",
+    "Look up the reason in the message, and correct the document. Mainstem does not try the failed revision again until the "
+    "document or `restartNonce` changes. To keep the healthy revision, undo the change.",
+)
+ROLLBACK_NOT_POSSIBLE: Final = Reason(
+    "RollbackNotPossible",
+    "The changed document failed, and Mainstem cannot return to the last healthy revision. A query has committed a batch "
+    "with the changed document, and would misread its checkpoint with the earlier one. Or the earlier document does not exist.",
+    "Correct the document. Or go back by hand: the earlier document with a higher `checkpoint.generation` for that query.",
+)
 NODE_SILENT: Final = Reason(
     "NodeSilent",
     "The driver pod still exists half a minute after its grace period, because its node is down or unreachable. "

@@ -35,10 +35,30 @@ STEP_TIMEOUT: Final = missing(
     "A step of a test case did not end within two minutes. In most cases your own code hangs.",
     "Find and correct the code that hangs.",
 )
+NOTHING_COMPARED: Final = missing(
+    "NothingCompared",
+    "`mainstem trial` has compared no query. Its output has the cause for each query, for example that the query is new.",
+    "Remove the causes, or accept that a trial cannot show the effect of this change: [trial.md](trial.md).",
+)
+NOTHING_ON_TRIAL: Final = missing(
+    "NothingOnTrial",
+    "`kubectl mainstem promote` found no changed document on trial; the message shows the last trial.",
+    "Look at `status.trial`: the document may be applied already, or it had no trial. See [trial.md](trial.md#on-a-cluster).",
+)
 SPARK_NOT_INSTALLED: Final = missing(
     "SparkNotInstalled",
     "Mainstem is installed without Spark.",
     "Install it with its extra `spark`, see [Installing](../README.md#installing), or run `make setup`.",
+)
+CLUSTER_CLIENT_NOT_INSTALLED: Final = missing(
+    "ClusterClientNotInstalled",
+    "Mainstem is installed without the client of the Kubernetes API, which `--cluster` needs.",
+    "Install it with its extra `cluster`: `pip install 'mainstem[cluster]'`.",
+)
+KUBECONFIG_UNUSABLE: Final = missing(
+    "KubeconfigUnusable",
+    "The command finds no kubeconfig, or no such context in it. The message quotes the cause.",
+    "Set `KUBECONFIG`, or give `--context`. `kubectl config get-contexts` lists the contexts.",
 )
 NOT_A_DRIVER_POD: Final = missing(
     "NotADriverPod",

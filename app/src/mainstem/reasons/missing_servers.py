@@ -39,14 +39,16 @@ TOPIC_NOT_FOUND: Final = missing(
 KAFKA_NOT_AUTHORIZED: Final = missing(
     "KafkaNotAuthorized",
     "Kafka rejects the credentials, or denies access to the topic.",
-    "Check the connection's `security` and its secrets, and the broker's ACLs.",
-    Restarted.NO,
+    "Check the connection's `security` and its secrets, and the broker's ACLs. A restarted query reads "
+    "[changed secrets](security.md#changed-secrets).",
+    Restarted.YES,
 )
 KAFKA_TLS_FAILED: Final = missing(
     "KafkaTlsFailed",
     "Client and broker do not trust each other's certificates.",
-    "Check `ca.crt` of the secret, and `tls.crt` and `tls.key` if the broker requires a certificate.",
-    Restarted.NO,
+    "Check `ca.crt` of the secret, and `tls.crt` and `tls.key` if the broker requires a certificate. A "
+    "restarted query reads [changed secrets](security.md#changed-secrets).",
+    Restarted.YES,
 )
 NO_RECORD_OF_TIME: Final = missing(
     "NoRecordOfTime",
@@ -63,8 +65,9 @@ STORE_UNREACHABLE: Final = missing(
 STORE_ACCESS_DENIED: Final = missing(
     "StoreAccessDenied",
     "The object store denies access.",
-    "Check the keys, their policy, and `region`.",
-    Restarted.NO,
+    "Check the keys, their policy, and `region`. A restarted query reads [changed "
+    "secrets](security.md#changed-secrets).",
+    Restarted.YES,
 )
 CHECKPOINT_STORE_NOT_CONDITIONAL: Final = missing(
     "CheckpointStoreNotConditional",
@@ -110,8 +113,9 @@ TABLE_NOT_FOUND: Final = missing(
 DATABASE_NOT_AUTHORIZED: Final = missing(
     "DatabaseNotAuthorized",
     "The database rejects the credentials; the message quotes it.",
-    "Check the secret's `username` and `password`, and the database's own access list.",
-    Restarted.NO,
+    "Check the secret's `username` and `password`, and the database's own access list. A restarted query "
+    "reads [changed secrets](security.md#changed-secrets).",
+    Restarted.YES,
 )
 PATH_NOT_FOUND: Final = missing(
     "PathNotFound",
@@ -139,13 +143,41 @@ PERMISSION_DENIED: Final = missing(
 )
 API_SERVER_UNREACHABLE: Final = missing(
     "ApiServerUnreachable",
-    "A driver on a cluster cannot write its status. The message quotes the API server.",
-    "Check network policies, the permissions of your own `driver.serviceAccountName`, and whether the pipeline"
-    " still exists.",
+    "A driver on a cluster cannot write its status, or a command cannot read what runs. The message quotes the API "
+    "server.",
+    "Of a driver: check network policies, the permissions of your own `driver.serviceAccountName`, and whether the "
+    "pipeline still exists. Of a command: check `--context`, `--namespace`, `--name` and "
+    "[your own permissions](security.md#permissions-of-a-person).",
 )
 API_SERVER_FORBIDS: Final = API_SERVER_UNREACHABLE.also("ApiServerForbids")
 API_SERVER_REFUSES: Final = API_SERVER_UNREACHABLE.also("ApiServerRefuses")
 PIPELINE_NOT_FOUND: Final = API_SERVER_UNREACHABLE.also("PipelineNotFound")
+NOTHING_HAS_RUN: Final = missing(
+    "NothingHasRun",
+    "No driver has run the pipeline yet, or the ConfigMap with its document is gone.",
+    "There is nothing to compare with. `kubectl describe` shows why no driver started. Or compare two files.",
+)
+STATE_NOT_REPARTITIONED: Final = missing(
+    "StateNotRepartitioned",
+    "`mainstem checkpoint repartition` cannot give the state another number of partitions: the checkpoint has no state, "
+    "or Spark refuses its state store. The message quotes Spark.",
+    "Start a new generation with an empty checkpoint: [what may change](changing.md).",
+)
+COMMAND_POD_NOT_STARTED: Final = missing(
+    "CommandPodNotStarted",
+    "The pod of `kubectl mainstem checkpoint` did not start in time. The message quotes the scheduler or the kubelet.",
+    "Remove the cause, or give a longer `--timeout`. The command has deleted the pod.",
+)
+COMMAND_POD_LOST: Final = missing(
+    "CommandPodLost",
+    "The pod of `kubectl mainstem checkpoint` ended without an exit code: somebody deleted it, or its node is gone.",
+    "`kubectl mainstem checkpoint verify` shows whether the checkpoint is whole. Then repeat the command.",
+)
+IMAGE_UNKNOWN: Final = missing(
+    "ImageUnknown",
+    "The document names no image, no driver pod runs, and you may not read the operator's Deployment.",
+    "Give the image of drivers by `--image`.",
+)
 TABLE_OWNERSHIP_UNREADABLE: Final = missing(
     "TableOwnershipUnreadable",
     "The object that names the owner of a Delta table on S3 has other content.",
@@ -196,11 +228,29 @@ CHECKPOINT_EXISTS: Final = missing(
 )
 CHECKPOINT_DAMAGED: Final = missing(
     "CheckpointDamaged",
-    "`mainstem checkpoint verify` found that files for a start are missing or broken.",
-    "Restore the files, or go back to an older batch: [checkpoints.md](checkpoints.md#a-damaged-checkpoint).",
+    "A file of a checkpoint that a start needs is missing or broken. The message names it. The query does not start, and "
+    "loses or repeats no row; the other queries run.",
+    "Restore the file, or go back to an older batch: [checkpoints.md](checkpoints.md#a-damaged-checkpoint).",
+    Restarted.NO,
+)
+SINK_LOG_DAMAGED: Final = missing(
+    "SinkLogDamaged",
+    "A file of the log `_spark_metadata` in the folder of a sink is missing or broken. Spark's readers would not see the "
+    "rows of its batches. The message names it. Mainstem removes no file from such a folder.",
+    "Restore the file, or give the sink a new path; [how](checkpoints.md#a-damaged-log-of-a-folder).",
+    Restarted.NO,
 )
 BATCH_NOT_KEPT: Final = missing(
     "BatchNotKept",
     "The checkpoint no longer has the plan or the state of the batch: Spark keeps about a hundred batches.",
     "Choose a batch that `mainstem checkpoint show` lists, or start a new generation with an empty checkpoint.",
 )
+REFUSED_CREDENTIALS: Final = (
+    KAFKA_NOT_AUTHORIZED,
+    KAFKA_TLS_FAILED,
+    STORE_ACCESS_DENIED,
+    DATABASE_NOT_AUTHORIZED,
+)
+"""Reasons of a query that a server refuses. The driver restarts the query like after any failure, because a restarted query
+reads changed secrets. The conditions show the reason from the first refusal on: without other credentials no restart helps.
+"""

@@ -35,7 +35,8 @@ class Exit(IntEnum):
         5,
         (
             "Something that the pipeline needs is missing or unreachable: a broker, store, topic, path, secret or Java. "
-            "If only some queries need it, the others have ended. Of `mainstem diff`: a query must not start on its checkpoint."
+            "If only some queries need it, the others have ended. Of `mainstem diff` and `mainstem trial`: a query must not "
+            "start on its checkpoint."
         ),
     )
     DRAIN_INTERRUPTED = (
@@ -46,6 +47,10 @@ class Exit(IntEnum):
     FENCED = (
         8,
         "A newer driver has taken over a checkpoint of this driver (`Fenced`). The newer driver continues.",
+    )
+    TRIAL_DIFFERS = (
+        9,
+        "The changed document writes other rows or columns, or one of its queries fails: `mainstem trial`.",
     )
 
 

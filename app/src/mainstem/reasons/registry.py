@@ -16,6 +16,7 @@ from mainstem.reasons import (
     notices,
     operator_faults,
     query_failures,
+    trials,
 )
 from mainstem.reasons.reason import Origin, Reason
 
@@ -31,6 +32,7 @@ _GROUPS: Final[tuple[ModuleType, ...]] = (
     query_failures,
     notices,
     conditions,
+    trials,
     operator_faults,
     healthy,
 )

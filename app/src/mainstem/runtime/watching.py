@@ -9,6 +9,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from mainstem import logs, reasons
+from mainstem.changes.consequences import new_driver
 from mainstem.errors import MainstemError, NotReady, Problem, SpecInvalid
 from mainstem.language.document import Document
 from mainstem.runtime.failures.classification import classify
@@ -121,7 +122,7 @@ class DocumentWatch:
                 self._log.error(self._changes.render(problem))
             self._refused(problems[0].reason, "; ".join(problem.placed() for problem in problems))
         except NeedsDriver as needs:
-            self._refused(reasons.NEW_DRIVER_NEEDED, f"it needs a new driver: {', '.join(needs.causes)}")
+            self._refused(reasons.NEW_DRIVER_NEEDED, new_driver(needs.causes))
         except MainstemError as error:
             again = isinstance(error, NotReady) and error.reason != reasons.CHECKPOINT_INCOMPATIBLE
             message = f"{error.message}; {error.remedy}" if error.remedy else error.message

@@ -17,6 +17,7 @@ from mainstem.reasons import (
     notices,
     operator_faults,
     query_failures,
+    trials,
 )
 from mainstem.reasons.condition_table import CONDITION_ROWS
 from mainstem.reasons.driver_end_table import DRIVER_END_ROWS
@@ -125,6 +126,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "a drain was interrupted": lambda: _what_to_do(_failures(Exit.DRAIN_INTERRUPTED)),
     "notices": lambda: _what_to_do(entries(notices)),
     "on a cluster": lambda: _what_to_do(entries(conditions)),
+    "a trial": lambda: _what_to_do(entries(trials)),
     "the operator": lambda: _what_to_do(entries(operator_faults)),
 }
 """Name of a marker -> its table."""

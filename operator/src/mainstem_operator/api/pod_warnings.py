@@ -49,20 +49,24 @@ class PodWatch:
 
 @dataclass
 class PodWarnings:
-    """The pods of one pipeline that do not start: its driver pod, and one of its executor pods.
+    """The pods of one pipeline that do not start: its driver pod, its trial pod, and one of its executor pods.
 
     Attributes:
         driver: None while the driver pod runs, or while its status has the reason.
+        trial: the same as `driver`, for the trial pod.
         executors: None while no executor is missing, or while the driver knows the reason.
     """
 
     driver: PodWatch | None = None
     executors: PodWatch | None = None
+    trial: PodWatch | None = None
 
-    async def read(self, cluster: KubernetesApi, body: Object, pod: Object | None) -> None:
+    async def read(
+        self, cluster: KubernetesApi, body: Object, pod: Object | None, trial_pod: Object | None = None
+    ) -> None:
         """Read the events of pods that do not start; a pipeline whose pods run costs no request."""
-        silent = pod if pod is not None and starts_silently(pod) else None
-        self.driver = await _followed(cluster, self.driver, silent)
+        self.driver = await _followed(cluster, self.driver, _silent(pod))
+        self.trial = await _followed(cluster, self.trial, _silent(trial_pod))
         if pod is None or not running(pod) or not _executors_missing(body):
             self.executors = None
         elif self.executors is None or time.monotonic() >= self.executors.due:
@@ -71,7 +75,15 @@ class PodWarnings:
     def seconds_left(self, most: float) -> float:
         """Seconds until the next read, at most `most`."""
         now = time.monotonic()
-        return max(0.0, min([most, *(watch.due - now for watch in (self.driver, self.executors) if watch)]))
+        return max(
+            0.0,
+            min([most, *(watch.due - now for watch in (self.driver, self.executors, self.trial) if watch)]),
+        )
+
+
+def _silent(pod: Object | None) -> Object | None:
+    """The pod, if it starts without a reason in its status."""
+    return pod if pod is not None and starts_silently(pod) else None
 
 
 async def _followed(cluster: KubernetesApi, watch: PodWatch | None, pod: Object | None) -> PodWatch | None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.trials import Trial
 from mainstem_operator.validation.documents import Revision
 
 
@@ -49,6 +50,8 @@ class Plan:
         grace: the grace period of that deletion in seconds, 0 without the node; None for that of the pod.
         start: the driver to start.
         update: the revision to hand to the running driver.
+        start_trial: the trial whose pod the operator creates beside the running driver.
+        stop_trial: True if it deletes that pod.
         events: the Kubernetes events to post.
         requeue: seconds until the next reconcile; None if only an event or the resync causes it.
         finished: True if the operator may release the resource.
@@ -60,6 +63,8 @@ class Plan:
     grace: float | None = None
     start: Start | None = None
     update: Revision | None = None
+    start_trial: Trial | None = None
+    stop_trial: bool = False
     events: tuple[PipelineEvent, ...] = ()
     requeue: float | None = None
     finished: bool = False

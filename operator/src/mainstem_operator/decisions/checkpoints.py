@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainstem import reasons
-from mainstem.changes.refusals import WAYS_OUT, RefusedQuery
+from mainstem.changes.consequences import WAYS_OUT, RefusedQuery
 from mainstem.language.model.status.states import QueryState
 
 from mainstem_operator.decisions import updates
-from mainstem_operator.observed import pod_status
+from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.conditions import CHECKPOINT_COMPATIBLE, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation, report_of, written_status
 from mainstem_operator.validation.documents import DocumentChange
@@ -31,6 +31,11 @@ def has_driver(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
     if body["spec"].get("suspend") or body["metadata"].get("deletionTimestamp"):
         return False
     return (pod is not None and not pod_status.over(pod)) or _was_refused(body)
+
+
+def remains(body: Mapping[str, Any], pod: Mapping[str, Any] | None, wanted: str) -> bool:
+    """Whether the document that ran before may remain in use, in place of the revision with this name."""
+    return has_driver(body, pod) or trials.holds(written_status(body), wanted)
 
 
 def guarded(observation: Observation) -> bool:

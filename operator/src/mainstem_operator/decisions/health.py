@@ -26,12 +26,24 @@ def reported(status: Status, attempt: int) -> bool:
     return bool(status.get("reported", {}).get("attempt") == attempt)
 
 
+def updating(status: Status) -> list[str]:
+    """The queries that still end a batch of the document before the reported revision: their states are of that document."""
+    return [query["name"] for query in status.get("queries", ()) if query.get("updating")]
+
+
+def updated(status: Status) -> list[Mapping[str, Any]]:
+    """The queries that run, or shall run, with the reported revision."""
+    return [query for query in status.get("queries", ()) if not query.get("updating")]
+
+
 def queries_active(status: Status, attempt: int) -> Condition:
-    """Whether every query has committed a batch in this driver or waits for data, and none is failed."""
+    """Whether every query has committed a batch in this driver with the reported revision or waits for data, and none is
+    failed.
+    """
     name = "QueriesActive"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, reasons.NOT_YET_REPORTED, "the driver has not reported yet")
-    queries = status.get("queries", ())
+    queries = updated(status)
     failed = [query for query in queries if query["state"] == "Failed"]
     if failed:
         return Condition(
@@ -39,10 +51,13 @@ def queries_active(status: Status, attempt: int) -> Condition:
         )
     restarting = [query for query in queries if query["state"] == "Restarting"]
     if restarting:
-        return Condition(name, FALSE, reasons.QUERY_RESTARTING, _messages(restarting))
+        return Condition(name, FALSE, _restart_reason(restarting), _messages(restarting))
     starting = [query["name"] for query in queries if not _active(query) and query["state"] != "Waiting"]
-    if starting:
-        return Condition(name, FALSE, reasons.QUERIES_STARTING, f"no batch yet: {', '.join(starting)}")
+    messages = [f"no batch yet: {', '.join(starting)}"] if starting else []
+    if old := updating(status):
+        messages.append(f"still end a batch of the document before: {', '.join(old)}")
+    if messages:
+        return Condition(name, FALSE, reasons.QUERIES_STARTING, "; ".join(messages))
     if waiting := [query for query in queries if query["state"] == "Waiting"]:
         return Condition(name, FALSE, reasons.QUERY_WAITING, _messages(waiting))
     return Condition(name, TRUE, reasons.ALL_ACTIVE, f"every query is active, {len(queries)} in all")
@@ -97,7 +112,7 @@ def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning 
             name, TRUE, reason if reason in _MEMORY_LOSSES else reasons.EXECUTORS_UNSCHEDULABLE, message
         )
     if restarting := [query for query in queries if query["state"] == "Restarting"]:
-        return Condition(name, TRUE, reasons.QUERY_RESTARTING, _messages(restarting))
+        return Condition(name, TRUE, _restart_reason(restarting), _messages(restarting))
     return Condition(name, FALSE, reasons.AS_EXPECTED)
 
 
@@ -168,6 +183,14 @@ def _never_began(query: Mapping[str, Any], now: datetime) -> bool:
     if started is None or query["state"] not in ("Starting", "Restarting"):
         return False
     return (now - parsed(started)).total_seconds() > STALLED_SECONDS
+
+
+def _restart_reason(restarting: Sequence[Mapping[str, Any]]) -> reasons.Reason:
+    """The reason of restarting queries: of the first one whose credentials a server refuses, so that the reader sees it at
+    once; otherwise that they restart.
+    """
+    refused = [query["reason"] for query in restarting if query.get("reason") in reasons.REFUSED_CREDENTIALS]
+    return reasons.named(refused[0]) if refused else reasons.QUERY_RESTARTING
 
 
 def _messages(queries: Sequence[Mapping[str, Any]]) -> str:

@@ -9,11 +9,9 @@ from typing import Any
 from mainstem import reasons
 
 from mainstem_operator.decisions.failure_classes import POLICIES, FailureClass, Failures, failure_class
-from mainstem_operator.decisions.health import SILENT_SECONDS
 from mainstem_operator.observed import pod_status
-from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observation, running_revision
+from mainstem_operator.observed.observation import Observation, report_of, running_revision
 from mainstem_operator.observed.pod_status import DriverEnd
 from mainstem_operator.validation.documents import Revision
 
@@ -74,69 +72,11 @@ def run_of(
     ended = before.ended is not None and before.ended.outcome == "completed"
     if before.run and before.revision == revision.name and not ended:
         return before.run
-    begun = f"generation-{observation.generation}"
+    begun = f"generation-{observation.generation}{'-rollback' if observation.rolled_back else ''}"
     if observation.restart_requested and before.run and before.revision == revision.name:
         # The nonce is arbitrary text, so take its hash.
         begun += f"-restart-{hashlib.sha256(str(observation.requested_nonce).encode()).hexdigest()[:8]}"
     return begun
-
-
-def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
-    """The observation with the ages of facts, by the operator's own clock.
-
-    If the operator knew the driver while it ran, the end is as old as its event. An operator that has just started takes
-    ages from the status and the node, as far as they are possible by its own clock.
-    """
-    report_age = (
-        now.monotonic
-        - ages.notice(
-            "report",
-            observation.status.get("reported", {}).get("time"),
-            now,
-            age=_silent_seconds(observation),
-        ).monotonic
-    )
-    deletion_age = now.monotonic - ages.notice("deleting", observation.deleting, now).monotonic
-    start_age = now.monotonic - _start_noticed(observation, ages, now).monotonic
-    wanted = observation.validation.revision
-    update = None
-    if observation.takes_documents and wanted is not None and wanted.name != observation.running_revision:
-        update = f"{wanted.name}-{observation.status['reported']['attempt']}"
-    update_age = now.monotonic - ages.notice("update", update, now).monotonic
-    known = replace(
-        observation,
-        report_age=report_age,
-        deletion_age=deletion_age,
-        start_age=start_age,
-        update_age=update_age,
-    )
-    before = driver_history(known)
-    if before.ended is None or before.ended.finished is None:
-        ages.notice("end", None, now)
-        return known
-    lasted = max(0.0, (now.wall - before.ended.finished).total_seconds())
-    end = ages.notice("end", before.ended.attempt, now, age=lasted)
-    return replace(known, end=end.wall, end_age=now.monotonic - end.monotonic)
-
-
-def _start_noticed(observation: Observation, ages: Ages, now: Moment) -> Moment:
-    """When the operator noticed a driver pod that has not run yet; now if there is none."""
-    pod = observation.pod
-    if pod is None or pod_status.running(pod) or pod_status.over(pod):
-        ages.notice("start", None, now)
-        return now
-    about = pod["metadata"]
-    created = parsed(about["creationTimestamp"]) if "creationTimestamp" in about else now.wall
-    lasted = max(0.0, (now.wall - created).total_seconds())
-    return ages.notice("start", about["uid"], now, age=lasted)
-
-
-def _silent_seconds(observation: Observation) -> float:
-    """Seconds without a report when an operator starts: a driver with the condition `DriverNotReporting` keeps it."""
-    for condition in observation.status.get("conditions", ()):
-        if condition["reason"] == reasons.DRIVER_NOT_REPORTING:
-            return SILENT_SECONDS + 1
-    return 0.0
 
 
 def termination(observation: Observation, ended: DriverEnd | None) -> dict[str, Any] | None:
@@ -163,19 +103,24 @@ def _ended(observation: Observation, attempt: int) -> DriverEnd | None:
     known = observation.status.get("lastTermination", {})
     if observation.pod is not None:
         return (
-            _dated(pod_status.ended(observation.pod), known, observation)
+            _dated(_end_of(observation, observation.pod), known, observation)
             if pod_status.over(observation.pod)
             else None
         )
     gone = observation.gone
     if gone is not None and pod_status.attempt(gone) == attempt and pod_status.over(gone):
-        return _dated(pod_status.ended(gone), known, observation)
+        return _dated(_end_of(observation, gone), known, observation)
     if attempt and known.get("attempt") == attempt:
         return _remembered(known)
     # The pod was never created, or was created and is gone. Only a driver reports, so a report proves the second case.
     if attempt and observation.status.get("reported", {}).get("attempt") == attempt:
         return pod_status.vanished(attempt, observation.now)
     return None
+
+
+def _end_of(observation: Observation, pod: Mapping[str, Any]) -> DriverEnd:
+    """How the driver of an ended pod ended, with the memory that it has reported."""
+    return pod_status.ended(pod, report_of(observation.body, pod).get("memoryPeakBytes"))
 
 
 def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation) -> DriverEnd:

@@ -7,7 +7,7 @@ from mainstem import reasons
 from mainstem.backoff import steady_jitter
 from mainstem.language.model.pipeline import Restart
 
-from mainstem_operator.decisions import pipeline_status, schedule
+from mainstem_operator.decisions import pipeline_status, schedule, trials
 from mainstem_operator.decisions.actions import LOOK_SECONDS, REPLACED, Object, Plan, with_failure
 from mainstem_operator.decisions.failure_classes import FailureClass, Failures
 from mainstem_operator.decisions.history import DriverHistory
@@ -24,6 +24,9 @@ def down(observation: Observation, before: DriverHistory) -> Plan:
     if observation.body["spec"].get("suspend"):
         message = "spec.suspend is true; set it to false to continue from the checkpoints"
         return _rest(observation, before, "Suspended", reasons.SUSPENDED, message, remove=True)
+    if observation.revision is None and observation.trial is not None and observation.on_trial:
+        message = f"the document of the revision that ran last is not known, and {trials.how_to_apply(observation.trial)}"
+        return _rest(observation, before, "Failed", observation.trial.reason, message)
     if observation.revision is None:
         return _rest(
             observation,

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from mainstem import reasons
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
+from mainstem.language.model.status.trial_status import TrialPhase
 from mainstem.reasons import Exit
 
-from mainstem_operator.decisions import updates
+from mainstem_operator.decisions import revisions, rollback, trials, updates
 from mainstem_operator.decisions.checkpoints import checkpoint_compatible
 from mainstem_operator.decisions.health import tidied
 from mainstem_operator.decisions.history import DriverHistory, last_failure, termination
@@ -18,6 +19,7 @@ from mainstem_operator.observed.conditions import (
     CHECKPOINT_COMPATIBLE,
     DOCUMENT_APPLIED,
     FALSE,
+    ROLLED_BACK,
     TRUE,
     Condition,
     rendered,
@@ -60,16 +62,37 @@ def status(
         schedule: last and next run, if they change.
         next_start: when the operator starts a failed driver again.
     """
+    is_active = any(each.type == "QueriesActive" and each.status == TRUE for each in others)
     of_document = [
         _spec_valid(observation, before),
         *checkpoint_compatible(observation),
+        *rollback.rolled_back(observation, phase, is_active=is_active),
         *updates.document_applied(observation),
+        *trials.document_on_trial(observation),
     ]
     conditions = with_summary([*of_document, *others], phase)
     whole = _whole(observation, before, phase, conditions, revision, schedule)
     if failure := last_failure(before.failures, next_start):
         whole["lastFailure"] = failure
+    if failed := rollback.written(observation, is_active=is_active):
+        whole["rollback"] = failed
+    if observation.trial is not None:
+        whole["trial"] = observation.trial.written()
+    if whole != {key: value for key, value in observation.status.items() if key not in DRIVERS_PART}:
+        # An operator that is new to a pipeline writes no status only for the history.
+        whole |= _history(observation, before, phase, conditions, revision)
     return fitted(whole, {key: observation.status[key] for key in DRIVERS_PART if key in observation.status})
+
+
+def _history(
+    observation: Observation,
+    before: DriverHistory,
+    phase: str,
+    conditions: Sequence[Condition],
+    revision: str | None,
+) -> dict[str, Any]:
+    entries = revisions.history(observation, before, phase, conditions, revision)
+    return {"history": entries} if entries else {}
 
 
 def _whole(
@@ -108,7 +131,11 @@ _LENGTHS: Final = (4096, 1024, 256, 100)
 
 
 def fitted(status: dict[str, Any], driver: Mapping[str, Any]) -> dict[str, Any]:
-    """The operator's part, shortened to fit beside the driver's part; without the queries of `lastTermination` if too long."""
+    """The operator's part, shortened to fit beside the driver's part; without the queries of `lastTermination` and of `trial` if too
+    long.
+    """
+    if len(json.dumps({**status, **driver}, ensure_ascii=False).encode()) > MAX_BYTES and "history" in status:
+        status = {**status, "history": [_without_changes(entry) for entry in status["history"]]}
     for longest in _LENGTHS:
         if len(json.dumps({**status, **driver}, ensure_ascii=False).encode()) <= MAX_BYTES:
             break
@@ -116,9 +143,15 @@ def fitted(status: dict[str, Any], driver: Mapping[str, Any]) -> dict[str, Any]:
             {**condition, "message": condition["message"][:longest]} for condition in status["conditions"]
         ]
         status = {**status, "conditions": conditions}
+        if trial := status.get("trial"):
+            status["trial"] = {key: value for key, value in trial.items() if key != "queries"}
         if last := status.get("lastTermination"):
             status["lastTermination"] = {key: value for key, value in last.items() if key != "queries"}
     return status
+
+
+def _without_changes(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "changes"}
 
 
 def driver_part(observation: Observation) -> dict[str, Any] | None:
@@ -131,9 +164,20 @@ def driver_part(observation: Observation) -> dict[str, Any] | None:
 _CALLED: Final = {"Starting": reasons.DRIVER_STARTING, "Running": reasons.READY}
 _WARNINGS: Final = ("Invalid", "Failed", "BackingOff")
 _NODE_SILENT: Final = reasons.NODE_SILENT
+_SILENT: Final = (
+    reasons.APPLYING,
+    reasons.TRIAL_PENDING,
+    reasons.TRIAL_RUNNING,
+    reasons.TRIAL_PASSED,
+    reasons.TRIAL_DIFFERS,
+    reasons.TRIAL_FAILED,
+)
+"""Reasons of `DocumentApplied` without an event of the condition: a trial has events of its own."""
 _BAD: Final = (
     ("SpecValid", FALSE),
     (CHECKPOINT_COMPATIBLE, FALSE),
+    (ROLLED_BACK, TRUE),
+    (ROLLED_BACK, FALSE),
     ("Degraded", TRUE),
     ("DataStalled", TRUE),
 )
@@ -161,6 +205,8 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
         new_events.append(PipelineEvent("Warning", reasons.named(driver["reason"]), driver["message"]))
     if new_event := _applied(old, new, before.get(DOCUMENT_APPLIED), now.get(DOCUMENT_APPLIED)):
         new_events.append(new_event)
+    if new_event := _tried(old, new):
+        new_events.append(new_event)
     for name, bad in _BAD:
         condition = now.get(name)
         if condition and condition["status"] == bad and _differs(condition, before.get(name)):
@@ -170,6 +216,19 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
     return tuple(new_events)
 
 
+def _tried(old: Mapping[str, Any], new: Mapping[str, Any]) -> PipelineEvent | None:
+    """The event of a trial that has reached another phase; a first start and a trial that waits have none."""
+    was, now = old.get("trial", {}), new.get("trial")
+    if now is None or now["phase"] == TrialPhase.PENDING or "against" not in now:
+        return None
+    if all(was.get(key) == now.get(key) for key in ("revision", "phase", "startTime")):
+        return None
+    kind = "Warning" if now["phase"] in (TrialPhase.DIFFERS, TrialPhase.FAILED) else "Normal"
+    return PipelineEvent(
+        kind, trials.event_reason(now["phase"]), f"revision {now['revision']}: {now['message']}"
+    )
+
+
 def _applied(
     old: Mapping[str, Any],
     new: Mapping[str, Any],
@@ -177,7 +236,7 @@ def _applied(
     now: Mapping[str, Any] | None,
 ) -> PipelineEvent | None:
     """The event of a document that the running driver has taken over, or has not."""
-    if now is not None and now["reason"] != reasons.APPLYING and _differs(now, was):
+    if now is not None and now["reason"] not in _SILENT and _differs(now, was):
         return PipelineEvent("Warning", reasons.named(now["reason"]), now["message"])
     if was is None or now is not None or new["phase"] not in ("Running", "Degraded", "Starting"):
         return None
@@ -212,6 +271,6 @@ def _spec_valid(observation: Observation, before: DriverHistory) -> Condition:
     if final is not None and final[0] != reasons.CHECKPOINT_INCOMPATIBLE:
         return Condition("SpecValid", FALSE, *final)
     same = validation.revision.name == before.revision
-    if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same:
+    if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same and not observation.rolled_back:
         return Condition("SpecValid", FALSE, ended.reason, ended.message)
     return Condition("SpecValid", TRUE, validation.reason, validation.message)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mainstem import reasons
 from mainstem.language.model.pipeline import Restart
 
-from mainstem_operator.decisions import pipeline_status, updates
+from mainstem_operator.decisions import pipeline_status, rollback, trials, updates
 from mainstem_operator.decisions.actions import (
     CHANGING_SECONDS,
     LOOK_SECONDS,
@@ -32,6 +32,7 @@ from mainstem_operator.observed.pod_status import DriverEnd
 def plan(observation: Observation) -> Plan:
     """The next plan of the pipeline."""
     before = driver_history(observation)
+    observation = trials.decided(rollback.decided(observation, before))
     if observation.deleting:
         next_plan = deleting(observation, before)
     elif observation.pod is not None and not pod_status.over(observation.pod):
@@ -40,7 +41,20 @@ def plan(observation: Observation) -> Plan:
         next_plan = down(observation, before)
     if next_plan.stop and observation.failure and observation.failure.retry_in > 0:
         next_plan = replace(next_plan, stop=False, requeue=observation.failure.retry_in)
+    if next_plan.requeue is not None and (left := rollback.seconds_left(observation)) is not None:
+        next_plan = replace(next_plan, requeue=min(next_plan.requeue, left))
+    next_plan = _with_trial(observation, next_plan)
     return replace(next_plan, events=pipeline_status.events(observation.status, next_plan.status))
+
+
+def _with_trial(observation: Observation, next_plan: Plan) -> Plan:
+    """The plan with what happens to the trial pod; it never changes what happens to the driver."""
+    start, stop = trials.to_start(observation), trials.must_stop(observation)
+    left = trials.seconds_left(observation)
+    if left is None or next_plan.finished:
+        return replace(next_plan, start_trial=start, stop_trial=stop)
+    requeue = min(left, CHANGING_SECONDS, next_plan.requeue or CHANGING_SECONDS)
+    return replace(next_plan, start_trial=start, stop_trial=stop, requeue=requeue)
 
 
 def _living(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
@@ -114,6 +128,8 @@ def _replacement(
         return None
     want = updates.wanted(observation)
     why = updates.needs_driver(observation, want) if want is not None else None
+    if want is not None and why is not None and observation.rolled_back:
+        return reasons.ROLLED_BACK, f"the driver ends, and revision {want.name} starts again; {why}"
     if want is not None and why is not None:
         return reasons.UPDATING, f"the document has changed; its revision is now {want.name}; {why}"
     if observation.restart_requested and observation.revision is not None:
@@ -160,9 +176,7 @@ def _running(observation: Observation, before: DriverHistory, pod: Object) -> Pl
         status,
         driver_part=pipeline_status.driver_part(observation) if dead else None,
         update=updates.handed(observation, pod),
-        requeue=min(LOOK_SECONDS, max(1.0, left + 1))
-        if updates.document_applied(observation)
-        else LOOK_SECONDS,
+        requeue=min(LOOK_SECONDS, max(1.0, left + 1)) if updates.is_pending(observation) else LOOK_SECONDS,
     )
 
 

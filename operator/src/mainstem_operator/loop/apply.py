@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from mainstem_operator.api.kubernetes_api import (
     KubernetesApi,
     Object,
 )
+from mainstem_operator.decisions import revisions
 from mainstem_operator.decisions.actions import Plan, Start
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.manifests import objects, pods
@@ -118,7 +119,7 @@ async def start(
     bindings = [manifest for manifest in wanted if manifest["kind"] == "RoleBinding"]
     await asyncio.gather(
         *(once(partial(_made, cluster, body, each, order), each) for each in wanted if each not in bindings),
-        *(once(partial(_made_once, cluster, body, each), each) for each in made),
+        *(once(partial(made_once, cluster, body, each), each) for each in made),
     )
     await asyncio.gather(*(once(partial(_made, cluster, body, each, order), each) for each in bindings))
     pod = await cluster.create(
@@ -144,9 +145,9 @@ async def hand_over(
         NameTaken: an object of another owner has a name that the document needs.
         ApiRejection: the API server rejects an object.
     """
-    await _made_once(cluster, body, objects.document(body, revision))
+    await made_once(cluster, body, objects.document(body, revision))
     update = objects.update(body, revision, pod_status.attempt(pod))
-    await _require(cluster, body, update)
+    await require_owned(cluster, body, update)
     await cluster.apply(update, OPERATOR)
     about = {key: pod["metadata"][key] for key in ("name", "namespace", "uid")}
     annotated = {**about, "annotations": {UPDATE: revision.name}}
@@ -154,8 +155,7 @@ async def hand_over(
         {"apiVersion": POD.api_version, "kind": POD.kind, "metadata": annotated}, OPERATOR
     )
     # New executors mount the document of the driver's start.
-    in_use = revision_name(body["metadata"]["name"], pod_status.revision(pod))
-    await prune(cluster, body, revision, settings, in_use=in_use)
+    await prune(cluster, body, revision, settings, in_use=[pod_status.revision(pod)])
     return handed
 
 
@@ -182,25 +182,35 @@ async def _made(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Objec
     existing = await _existing(cluster, manifest)
     if existing is None:
         if await cluster.create(manifest) is None:
-            await _require(cluster, body, manifest)
+            await require_owned(cluster, body, manifest)
         return
     ownership.require(manifest["kind"], existing, body)
     only = {**manifest["metadata"], "uid": existing["metadata"]["uid"]}
     try:
         await cluster.apply({**manifest, "metadata": only}, OPERATOR)
     except ApiRejection:
-        await _require(cluster, body, manifest)  # another object may have its name meanwhile
+        await require_owned(cluster, body, manifest)  # another object may have its name meanwhile
         raise
 
 
-async def _made_once(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
-    """Create an object that never changes. Secrets are not read: their name contains the pipeline's uid."""
+async def made_once(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
+    """Create an object that never changes. Secrets are not read: their name contains the pipeline's uid.
+
+    Raises:
+        NameTaken, DeletionPending: as `require_owned`.
+        ApiRejection: the API server rejects it.
+    """
     if await cluster.create(manifest) is None and manifest["kind"] == CONFIG_MAP.kind:
-        await _require(cluster, body, manifest)
+        await require_owned(cluster, body, manifest)
 
 
-async def _require(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
-    """Return if no object has the manifest's name, or if this pipeline owns it."""
+async def require_owned(cluster: KubernetesApi, body: Mapping[str, Any], manifest: Object) -> None:
+    """Return if no object has the manifest's name, or if this pipeline owns it.
+
+    Raises:
+        NameTaken: it has another owner.
+        DeletionPending: it belongs to a deleted pipeline of the same name.
+    """
     existing = await _existing(cluster, manifest)
     if existing is not None:
         ownership.require(manifest["kind"], existing, body)
@@ -230,7 +240,7 @@ async def probe(
         ApiRejection: it rejects the pod.
     """
     needed = [*_changing(body, revision), *_files(body, revision, settings)]
-    await asyncio.gather(*(_require(cluster, body, manifest) for manifest in needed))
+    await asyncio.gather(*(require_owned(cluster, body, manifest) for manifest in needed))
     pod = pods.driver_pod(body, revision, settings, attempt=0, run="")
     name = driver_name(body["metadata"]["name"])
     pod["metadata"]["name"] = f"{name}-{revision.name}"
@@ -248,13 +258,17 @@ async def prune(
     revision: Revision,
     settings: Settings,
     *,
-    in_use: str | None = None,
+    in_use: Iterable[str] = (),
 ) -> None:
-    """Delete the documents and executor templates of old revisions. The newest ones stay, and those of the running
-    revision, however old they are, and the document with the name `in_use`.
+    """Delete the documents and executor templates of old revisions. The newest ones stay, and, however old they are, those of
+    the running revision, the documents of the revisions `in_use`, and those to which a rollback may return.
     """
     about = body["metadata"]
-    run = [in_use, *(each["metadata"]["name"] for each in _files(body, revision, settings))]
+    kept = [*in_use, *revisions.protected(written_status(body))]
+    run = [
+        *(revision_name(about["name"], name) for name in kept),
+        *(each["metadata"]["name"] for each in _files(body, revision, settings)),
+    ]
     for component in (objects.DOCUMENT, objects.TEMPLATE):
         labels = {PIPELINE_LABEL: about["name"], COMPONENT_LABEL: component}
         listed = await cluster.list(CONFIG_MAP, about["namespace"], labels)

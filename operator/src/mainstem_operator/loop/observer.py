@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
+from mainstem.names import DOCUMENT_KEY, driver_name, revision_name, trial_name
 
 from mainstem_operator.api import ownership
 from mainstem_operator.api.kubernetes_api import (
@@ -17,8 +17,9 @@ from mainstem_operator.api.kubernetes_api import (
     KubernetesApi,
     Object,
 )
-from mainstem_operator.decisions import checkpoints
-from mainstem_operator.decisions.history import with_ages
+from mainstem_operator.decisions import checkpoints, revisions, rollback
+from mainstem_operator.decisions.history import driver_history
+from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.loop import apply
 from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Comparison, PipelineCache, PodCheck
 from mainstem_operator.observed import pod_status
@@ -55,8 +56,9 @@ class Observer:
             cache.is_new and _starts_at_once(body, validation)
         ):
             await self._find_pod(cache, body)
+        await self._read_trial(cache, body)
         warnings = cache.warnings
-        await warnings.read(self._cluster, body, cache.pod)
+        await warnings.read(self._cluster, body, cache.pod, cache.trial.pod)
         observation = Observation(
             body=body,
             pod=cache.pod,
@@ -69,19 +71,75 @@ class Observer:
             created=cache.created,
             driver_warning=warnings.driver.warning if warnings.driver else None,
             executors_warning=warnings.executors.warning if warnings.executors else None,
+            trial_pod=cache.trial.pod,
+            trial_warning=warnings.trial.warning if warnings.trial else None,
         )
-        change = await self._change(cache, observation)
-        observation = replace(
-            observation, change=change, refused_changes=checkpoints.in_use(observation, change)
-        )
-        observation = replace(observation, refused=await self._refusal(cache, body, observation))
-        return with_ages(observation, cache.ages, Moment(observation.now, time.monotonic()))
+        if observation.trial is not None:
+            observation = replace(observation, trial_refusal=cache.trial.refused(observation.trial.identity))
+        observation = with_ages(observation, cache.ages, Moment(observation.now, time.monotonic()))
+        observation = await self._with_way_back(cache, observation)
+        observation = await self._with_change(cache, observation)
+        return replace(observation, refused=await self._refusal(cache, body, observation))
 
-    async def _change(self, cache: PipelineCache, observation: Observation) -> DocumentChange | None:
-        """What the changed document does to the running one, which a driver has reported; each change is compared once."""
-        running, wanted = observation.current, observation.validation.revision
-        if running is None or wanted is None or not checkpoints.guarded(observation):
-            return None
+    async def _read_trial(self, cache: PipelineCache, body: Mapping[str, Any]) -> None:
+        """Read the trial pod, if that is due; a pipeline without trials costs no request."""
+        about = body["metadata"]
+        has_trials = body["spec"].get("trial") is not None or "trial" in written_status(body)
+        if not has_trials or cache.is_new or not cache.trial.is_due(self._settings.resync_seconds):
+            return
+        pod = await self._cluster.get(POD, about["namespace"], trial_name(about["name"]))
+        cache.trial.replace(pod if pod is not None and ownership.owned(pod, body) else None)
+
+    async def _with_way_back(self, cache: PipelineCache, observation: Observation) -> Observation:
+        """The observation with the last healthy revision, if a rollback is due, or if that revision runs."""
+        name = rollback.target(observation, driver_history(observation))
+        if name is None:
+            return observation
+        healthy, failed = await self._revision(cache, observation.body, name), observation.validation.revision
+        if healthy is None or failed is None:
+            return replace(observation, healthy=healthy)
+        return replace(
+            observation, healthy=healthy, way_back=await self._compared(cache, observation, failed, healthy)
+        )
+
+    async def _with_change(self, cache: PipelineCache, observation: Observation) -> Observation:
+        """The observation with what the wanted document does to the running one, and to the newest one that ran."""
+        running, wanted = self._running(observation), observation.wanted
+        if wanted is None:
+            return observation
+        runs = observation.pod is not None and pod_status.running(observation.pod)
+        is_guarded = checkpoints.guarded(observation)
+        if running is not None and running.name != wanted.name and (runs or is_guarded):
+            change = await self._compared(cache, observation, running, wanted)
+            in_use = (
+                checkpoints.in_use(observation, change) if is_guarded and not observation.rolled_back else ()
+            )
+            observation = replace(observation, change=change, refused_changes=in_use)
+        return replace(observation, difference=await self._difference(cache, observation, wanted))
+
+    def _running(self, observation: Observation) -> Revision | None:
+        """The revision that runs, if it is not the wanted one. After a failure the document's own may run."""
+        document = observation.validation.revision
+        is_document = document is not None and document.name == observation.running_revision
+        return document if is_document else observation.current
+
+    async def _difference(
+        self, cache: PipelineCache, observation: Observation, wanted: Revision
+    ) -> tuple[str, ...]:
+        """The fields in which the wanted revision differs from the newest one that ran."""
+        entry = revisions.newest(observation.status)
+        if entry is None or entry["revision"] == wanted.name:
+            return ()
+        known = cache.comparison
+        if known is not None and known[:2] == (entry["revision"], wanted.name):
+            return known.change.fields
+        last = await self._revision(cache, observation.body, entry["revision"])
+        return () if last is None else (await self._compared(cache, observation, last, wanted)).fields
+
+    async def _compared(
+        self, cache: PipelineCache, observation: Observation, running: Revision, wanted: Revision
+    ) -> DocumentChange:
+        """What a change does; each is compared once."""
         known = cache.comparison
         if known is None or known[:2] != (running.name, wanted.name):
             namespace = str(observation.body["metadata"]["namespace"])
@@ -104,10 +162,16 @@ class Observer:
         """The revision that runs or ran last, read from its ConfigMap, if the current document is invalid or another one."""
         name = running_revision(body, cache.pod) or written_status(body).get("revision")
         wanted = validation.revision
-        if not name or (
-            wanted is not None and (wanted.name == name or not checkpoints.has_driver(body, cache.pod))
+        if not name:
+            return None
+        if wanted is not None and (
+            wanted.name == name or not checkpoints.remains(body, cache.pod, wanted.name)
         ):
             return None
+        return await self._revision(cache, body, name)
+
+    async def _revision(self, cache: PipelineCache, body: Mapping[str, Any], name: str) -> Revision | None:
+        """A revision that runs or ran, from the cache or its ConfigMap."""
         if cache.current is None or cache.current.name != name:
             cache.current = await self._recall(body, name)
         return cache.current

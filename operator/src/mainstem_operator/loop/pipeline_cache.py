@@ -12,6 +12,7 @@ from mainstem_operator.api.kubernetes_api import Object
 from mainstem_operator.api.pod_warnings import PodWarnings
 from mainstem_operator.decisions.actions import CHANGING_SECONDS
 from mainstem_operator.loop.retries import FailedStep
+from mainstem_operator.loop.trial_cache import TrialCache
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.observation import Refusal, StepFailure, written_status
@@ -59,13 +60,14 @@ class PipelineCache:
         deleted_uid: the uid of the last pod that is known to be deleted.
         read_at: when the pod was last read from the API server or an event had it, by the monotonic clock; None if it must be read.
         validation: the generation of the document, and its result.
-        current: what ran last, if the document is another one.
+        current: the revision that was read last from its ConfigMap: what runs, if the document is another one.
         comparison: what the change from one revision to another does.
         pod_check: whether the API server accepts a revision's driver pod.
         failed_step: the last start or deletion, if the API server did not carry it out.
         ages: since when its facts have their values, by the operator's clock.
         created: when the resource was created, by the operator's clock; None if it existed before the operator started.
         created_objects: names of the objects that the attempts of the current start have created.
+        trial: the pod that tries a changed document.
         warnings: the warning events of pods that do not start.
         finalizer_first: True if the finalizer is written before the first start, not after it.
         is_admitted: True once the pipeline has entered the admission queue of first starts.
@@ -84,6 +86,7 @@ class PipelineCache:
     created_objects: set[str] = field(default_factory=set)
     ages: Ages = field(default_factory=Ages)
     created: datetime | None = None
+    trial: TrialCache = field(default_factory=TrialCache)
     warnings: PodWarnings = field(default_factory=PodWarnings)
     finalizer_first: bool = True
     is_admitted: bool = False

@@ -13,7 +13,7 @@ from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, ApiRejecti
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.decisions.plan import plan
-from mainstem_operator.loop import apply
+from mainstem_operator.loop import apply, trial_steps
 from mainstem_operator.loop.observer import Observer
 from mainstem_operator.loop.pipeline_cache import PipelineCache, PodCheck
 from mainstem_operator.loop.retries import failed_step
@@ -51,6 +51,10 @@ class Reconciler:
             observation = await self._observer.observe(cache)
             next_plan = plan(observation)
             changed = await self._apply(cache, next_plan, post_event)
+            if not changed:
+                changed = await trial_steps.carry_out(
+                    self._cluster, cache, observation, next_plan, self._settings
+                )
             is_first_start = next_plan.is_first_start and cache.failed_step is None
             if not changed or next_plan.finished or is_first_start:
                 break  # the status of a first start is written after the other first starts

@@ -19,10 +19,12 @@ _LONGEST_REASON: Final = 128
 CHECKPOINT_COMPATIBLE: Final = "CheckpointCompatible"
 """Type of a condition that a resource has only while it is False; then `Ready` repeats it, unless `SpecValid` is False."""
 DOCUMENT_APPLIED: Final = "DocumentApplied"
-"""The same for a changed document that the running driver has not applied yet."""
+"""The same for a changed document that the running driver has not applied yet, or that is on trial."""
+ROLLED_BACK: Final = "RolledBack"
+"""Type of a condition that a resource has only after its document has failed. If it is True, `Ready` is False."""
 ONLY_FALSE: Final = (CHECKPOINT_COMPATIBLE, DOCUMENT_APPLIED)
 DEPENDENTS: Final = ("SpecValid", CHECKPOINT_COMPATIBLE, DOCUMENT_APPLIED, "DriverRunning", "QueriesActive")
-"""`Ready` is True if all of these are True; otherwise it repeats the first one that is not."""
+"""`Ready` is True if all of these are True and `RolledBack` is not; otherwise it repeats the first one that is not."""
 AT_REST: Final = ("Suspended", "Scheduled", "Completed")
 """Phases in which no driver should run: the pipeline is as its document requests."""
 ENDED: Final = ("Invalid", "Failed")
@@ -74,8 +76,11 @@ def worst_reason(conditions: Sequence[Condition]) -> str:
 
 
 def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
+    rolled_back = by_type.get(ROLLED_BACK)
     for name in DEPENDENTS:
         condition = by_type.get(name)
+        if name == DOCUMENT_APPLIED and rolled_back is not None and rolled_back.status == TRUE:
+            return rolled_back._replace(type="Ready", status=FALSE)
         if condition is None and name in ONLY_FALSE:
             continue
         if condition is None:
@@ -89,10 +94,12 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
 def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
     """Whether no retry of the driver or of the operator can help."""
     of_document = [by_type[name] for name in ("SpecValid", CHECKPOINT_COMPATIBLE) if name in by_type]
-    degraded = by_type.get("Degraded")
+    degraded, applied = by_type.get("Degraded"), by_type.get(DOCUMENT_APPLIED)
     return (
         phase in ENDED
         or any(condition.status == FALSE for condition in of_document)
+        or ROLLED_BACK in by_type
+        or (applied is not None and applied.reason in (reasons.TRIAL_DIFFERS, reasons.TRIAL_FAILED))
         or (degraded is not None and degraded[1:3] == (TRUE, reasons.QUERY_FAILED))
     )
 

@@ -5,15 +5,36 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from mainstem.changes.refusals import RefusedQuery
+from mainstem.changes.consequences import RefusedQuery
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
-from mainstem.reasons import NEW_DRIVER_NEEDED, Reason
+from mainstem.reasons import NEW_DRIVER_NEEDED, Reason, named
 
-from mainstem_operator.observed import pod_status
+from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
+from mainstem_operator.observed.trials import Trial
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
+
+
+class Rollback(NamedTuple):
+    """The revision of a document that failed.
+
+    Attributes:
+        revision: its name.
+        target: the healthy revision that runs in its place; None if a rollback was not possible.
+        reason: why it failed.
+        message: the same in words, and without a target why there was no rollback.
+        time: when that was decided.
+        nonce: `spec.restartNonce` at that time; None without one.
+    """
+
+    revision: str
+    target: str | None
+    reason: Reason
+    message: str
+    time: str
+    nonce: str | None
 
 
 class Refusal(NamedTuple):
@@ -56,7 +77,17 @@ class Observation:
             is invalid or its change is refused.
         refused_changes: the queries that must not start with the document, because their checkpoints do not fit it; empty
             unless a driver runs that would be stopped for it.
-        change: what the document does to the running one; None if they are equal, or if no driver has reported that it runs.
+        change: what the wanted document does to the running one; None if they are equal, or if no driver runs.
+        difference: the fields in which the wanted document differs from the newest one that ran.
+        healthy: the last healthy revision, if a rollback is due, or if it runs in place of the document.
+        way_back: what the change from the document to that revision does, while a rollback is due.
+        decided: the rollback that the current plan has decided.
+        trial_pod: the pod that tries the changed document; None if there is none.
+        trial_refusal: why the API server rejects that pod; None if it does not.
+        trial_warning: why that pod does not start, if only its events report it.
+        trial_age: seconds since the operator noticed the start of the trial.
+        decided_trial: the trial as the current plan has decided it, in a tuple; None before that.
+        progress_age: seconds since the newest revision began; a pause that it cannot have caused begins them again.
         update_age: seconds since the operator noticed that a running driver has to take another document over.
         refused: why the API server rejects the driver pod, or a name that it needs; None if it does not.
         now: the time.
@@ -82,6 +113,16 @@ class Observation:
     current: Revision | None = None
     refused_changes: tuple[RefusedQuery, ...] = ()
     change: DocumentChange | None = None
+    difference: tuple[str, ...] = ()
+    healthy: Revision | None = None
+    way_back: DocumentChange | None = None
+    decided: Rollback | None = None
+    trial_pod: Mapping[str, Any] | None = None
+    trial_refusal: Refusal | None = None
+    trial_warning: PodWarning | None = None
+    trial_age: float = 0.0
+    decided_trial: tuple[Trial | None] | None = None
+    progress_age: float = 0.0
     update_age: float = 0.0
     refused: Refusal | None = None
     failure: StepFailure | None = None
@@ -111,6 +152,51 @@ class Observation:
         return running_revision(self.body, self.pod)
 
     @property
+    def rollback(self) -> Rollback | None:
+        """The rollback of the document's revision: decided now, or remembered in the status. Another document ends it, and
+        another `restartNonce`.
+        """
+        return self.decided or _remembered(self.status, self.validation.revision, self.requested_nonce)
+
+    @property
+    def rolled_back(self) -> bool:
+        """Whether the last healthy revision runs in place of the document."""
+        return self.rollback is not None and self.rollback.target is not None
+
+    @property
+    def trial(self) -> Trial | None:
+        """The trial: as the current plan has decided it, or as the status remembers it."""
+        return self.decided_trial[0] if self.decided_trial else trials.remembered(self.status)
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether a trial keeps the document from being applied: the revision before remains in use. The plan that ends a trial
+        only writes that; the next observation has the document's age since then, and whether the API server accepts its pod.
+        """
+        trial, document = self.trial, self.validation.revision
+        if document is None:
+            return False
+        is_held = trial is not None and trial.keeps(document.name)
+        return is_held or trials.holds(self.status, document.name)
+
+    @property
+    def wanted_name(self) -> str | None:
+        """The name of the wanted revision: of the document, or of the healthy revision in its place."""
+        if self.rollback is not None and self.rollback.target is not None:
+            return self.rollback.target
+        return self.validation.revision.name if self.validation.revision else None
+
+    @property
+    def wanted(self) -> Revision | None:
+        """The wanted revision; None if the document is invalid."""
+        return self.healthy if self.rolled_back else self.validation.revision
+
+    @property
+    def awaits_report(self) -> bool:
+        """Whether the driver has started, and has not reported yet whether it can take documents over."""
+        return self.pod is not None and pod_status.running(self.pod) and not report_of(self.body, self.pod)
+
+    @property
     def takes_documents(self) -> bool:
         """Whether a driver runs that can take a document over: it has reported its revision, which older drivers do not."""
         return (
@@ -123,13 +209,12 @@ class Observation:
     def refused_update(self) -> Mapping[str, Any] | None:
         """The report of the last driver about the document, if it did not apply it."""
         refused: Mapping[str, Any] | None = self.status.get("reported", {}).get("refused")
-        wanted = self.validation.revision
-        return refused if refused and wanted is not None and refused["revision"] == wanted.name else None
+        return refused if refused and refused["revision"] == self.wanted_name else None
 
     @property
     def finally_refused(self) -> bool:
         """Whether the last driver did not apply the document, and only another document helps."""
-        refused = self.refused_update
+        refused = None if self.rolled_back else self.refused_update
         return refused is not None and not refused["retried"] and refused["reason"] != NEW_DRIVER_NEEDED
 
     @property
@@ -162,9 +247,30 @@ class Observation:
 
     @property
     def revision(self) -> Revision | None:
-        """The revision that should run: of the document; the one that ran last, if the document or its change is refused."""
-        remains = self.current if self.refused_changes or self.finally_refused else None
-        return remains or self.validation.revision or self.current
+        """The revision that should run: of the document; the one that ran last, if the document or its change is refused
+        or on trial (None if that is not known); the last healthy one after a rollback.
+        """
+        if self.rolled_back:
+            return self.healthy or self.current
+        remains = self.current if self.refused_changes or self.finally_refused or self.on_trial else None
+        return remains or (None if self.on_trial else self.validation.revision or self.current)
+
+
+def _remembered(status: Mapping[str, Any], wanted: Revision | None, nonce: str | None) -> Rollback | None:
+    """The rollback of the status, while it holds for the document."""
+    written = status.get("rollback")
+    if written is None or written.get("restartNonce") != nonce:
+        return None
+    if wanted is not None and wanted.name != written["revision"]:
+        return None
+    return Rollback(
+        written["revision"],
+        written.get("target"),
+        named(written["reason"]),
+        written["message"],
+        written["time"],
+        nonce,
+    )
 
 
 def running_revision(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
-from mainstem.language.model.deployment import larger_memory
+from mainstem.language.model.deployment import larger_memory, memory_text
 from mainstem.names import ATTEMPT, DRIVER_CONTAINER, RESTART_NONCE, REVISION, RUN, TEMPLATE_HASH, UPDATE
 from mainstem.reasons import Exit
 
@@ -171,12 +171,17 @@ def newest_warning(events: Iterable[Object]) -> PodWarning | None:
     return PodWarning(reasons.named(reason[:_LONGEST_REASON]), message[:_LONGEST])
 
 
-def ended(pod: Object) -> DriverEnd:
-    """How the driver of an ended pod ended: from its own report, else from the kubelet."""
+def ended(pod: Object, memory_peak: int | None = None) -> DriverEnd:
+    """How the driver of an ended pod ended: from its own report, else from the kubelet.
+
+    Args:
+        pod: the pod.
+        memory_peak: the largest working set in bytes that this driver has reported; None if it reported none.
+    """
     state = _terminated(pod) or {}
     report = _termination_report(state.get("message", ""))
     code = state.get("exitCode")
-    reason, message = _why(pod, state, report)
+    reason, message = _why(pod, state, report, memory_peak)
     started, finished = _time(state.get("startedAt")), _time(state.get("finishedAt"))
     return DriverEnd(
         attempt=attempt(pod),
@@ -190,6 +195,11 @@ def ended(pod: Object) -> DriverEnd:
     )
 
 
+def termination_message(pod: Object) -> str:
+    """The text that the driver container wrote before it ended; empty without one."""
+    return str((_terminated(pod) or {}).get("message") or "")
+
+
 def vanished(number: int, now: datetime) -> DriverEnd:
     """The end of a driver whose pod is gone without a final status: a lost node, or `kubectl delete --force`."""
     return DriverEnd(
@@ -197,18 +207,19 @@ def vanished(number: int, now: datetime) -> DriverEnd:
     )
 
 
-def _limit_advice(pod: Object) -> str:
-    """The driver's memory limit and the next one to try, as the end of a message."""
+def _limit_advice(pod: Object, peak: int | None) -> str:
+    """The driver's memory limit, its peak and the next limit to try, as the end of a message."""
     driver: Object = next(
         (each for each in pod["spec"].get("containers", ()) if each["name"] == DRIVER_CONTAINER), {}
     )
     limit = driver.get("resources", {}).get("limits", {}).get("memory")
     if limit is None:
         return "; it has none of its own, so the node had too little memory"
-    return f" of {limit}; its peak is not known. Set driver.resources.limits.memory to {larger_memory(str(limit))}"
+    most = "it reported no peak" if peak is None else f"the last peak that it reported is {memory_text(peak)}"
+    return f" of {limit}; {most}. Set driver.resources.limits.memory to {larger_memory(str(limit))}"
 
 
-def _why(pod: Object, state: Object, report: Object) -> tuple[str, str]:
+def _why(pod: Object, state: Object, report: Object, peak: int | None) -> tuple[str, str]:
     status = pod.get("status", {})
     killed = state.get("reason") in (
         reasons.OOM_KILLED,
@@ -218,7 +229,9 @@ def _why(pod: Object, state: Object, report: Object) -> tuple[str, str]:
     if report.get("reason") and not killed:
         full = report["reason"] == reasons.OUT_OF_MEMORY
         advice = (
-            f"; the container {DRIVER_CONTAINER!r} has a memory limit{_limit_advice(pod)}" if full else ""
+            f"; the container {DRIVER_CONTAINER!r} has a memory limit{_limit_advice(pod, peak)}"
+            if full
+            else ""
         )
         return str(report["reason"]), f"{report.get('message', '')}{advice}"
     if status.get("reason"):  # Evicted, Preempting, NodeShutdown, DeadlineExceeded
@@ -227,7 +240,7 @@ def _why(pod: Object, state: Object, report: Object) -> tuple[str, str]:
     if state.get("reason") == reasons.OOM_KILLED:
         return (
             reasons.OOM_KILLED,
-            f"the container {DRIVER_CONTAINER!r} exceeded its memory limit{_limit_advice(pod)}",
+            f"the container {DRIVER_CONTAINER!r} exceeded its memory limit{_limit_advice(pod, peak)}",
         )
     if code == 0:
         return str(report.get("outcome", reasons.COMPLETED)).capitalize(), str(report.get("message", ""))

@@ -1,31 +1,32 @@
 """Validates the document of a resource, and computes its revision; pure.
 
-A revision is an 8-digit hash of every field that differs from its default, without `suspend`, `schedule` and
-`restartNonce`. Operators of different versions, with other defaults or another default image, compute the same revision,
+A revision is an 8-digit hash of every field that differs from its default, without `suspend`, `schedule`, `rollback`, `trial`
+and `restartNonce`. Operators of different versions, with other defaults or another default image, compute the same revision,
 so an upgrade restarts no driver. A driver always starts with the image of the operator that starts it.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 from mainstem import reasons
-from mainstem.changes import compare
-from mainstem.changes.refusals import RefusedQuery, refused_queries
-from mainstem.changes.transition import transition
+from mainstem.changes.consequences import RefusedQuery, refused_queries
+from mainstem.changes.fields import changed_fields
+from mainstem.changes.transition import Step, transition
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.base import to_snake
 from mainstem.language.document import Document, read_object
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.status.revision_history import LONGEST_CHANGE, MAX_CHANGES
 from mainstem.language.requirements import required_connections, running
 
 from mainstem_operator.validation import policies
 
 
-_NOT_RUN: Final = ("suspend", "schedule", "restartNonce")
+_NOT_RUN: Final = ("suspend", "schedule", "rollback", "trial", "restartNonce")
 """Fields of `spec` that change when a driver runs, not what it runs."""
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -40,8 +41,9 @@ class Revision:
         text: the document in YAML, as the driver reads it.
         bounded: False if a query that is not suspended certainly never ends.
         required: the names of the connections that a run uses.
+        ends: True if every query that is not suspended certainly ends by itself.
 
-    The last two come from the document's graph. It stays in the process that validates, because the operator's own
+    The last three come from the document's graph. It stays in the process that validates, because the operator's own
     process must not parse the document's SQL.
     """
 
@@ -50,6 +52,7 @@ class Revision:
     text: str
     bounded: bool
     required: frozenset[str]
+    ends: bool = False
 
     @property
     def scaled_out(self) -> bool:
@@ -64,10 +67,14 @@ class DocumentChange:
     Attributes:
         refused: the queries that could not continue from the checkpoints of the running document.
         driver: why only a new driver can run the other document; empty if the running one can take it over.
+        fields: the fields that differ, for the history; a limited number.
+        replaced: the queries that the running driver would stop, and start with another plan.
     """
 
     refused: tuple[RefusedQuery, ...] = ()
     driver: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,8 +128,9 @@ def recall(text: str, name: str) -> Revision:
 def revision_of(document: Document, name: str, text: str) -> Revision:
     """The revision of a document, with what its graph shows."""
     graph = document.graph
-    bounded = all(graph.ends(query) is not False for query in running(graph))
-    return Revision(name, document.pipeline, text, bounded, frozenset(required_connections(graph)))
+    ends = [graph.ends(query) for query in running(graph)]
+    bounded, certainly = all(each is not False for each in ends), all(ends)
+    return Revision(name, document.pipeline, text, bounded, frozenset(required_connections(graph)), certainly)
 
 
 def change(running: str, wanted: str) -> DocumentChange:
@@ -132,8 +140,18 @@ def change(running: str, wanted: str) -> DocumentChange:
         SpecInvalid: one of the documents is invalid by the current rules.
     """
     before, after = (read_object(yaml.safe_load(text)).graph for text in (running, wanted))
-    refused = refused_queries(compare(before, after), after.pipeline)
-    return DocumentChange(refused, transition(before, after).driver)
+    way = transition(before, after)
+    fields = listed(changed_fields(before.spec, after.spec))
+    replaced = tuple(name for name, step in way.steps.items() if step is Step.REPLACE)
+    return DocumentChange(refused_queries(way.verdict, after.pipeline), way.driver, fields, replaced)
+
+
+def listed(fields: Sequence[str]) -> tuple[str, ...]:
+    """The fields as an entry of the history has them: some, each of a limited length, and how many more there are."""
+    short = tuple(field[:LONGEST_CHANGE] for field in fields[:MAX_CHANGES])
+    if len(fields) <= MAX_CHANGES:
+        return short
+    return (*short[:-1], f"{len(fields) - MAX_CHANGES + 1} more")
 
 
 def refusal(refused: SpecInvalid) -> ValidationResult:

@@ -15,7 +15,7 @@ from mainstem.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 
 _OF_THE_POD: Final = (
     *("/proc", "/sys", "/dev", "/run/secrets", "/var/run/secrets"),
-    *("/etc/mainstem", names.SCRATCH_DIR, names.S3_PROFILES),
+    *("/etc/mainstem", names.SCRATCH_DIR),
 )
 """Folders that the kernel, Kubernetes and Mainstem put into a pod: its token, its credentials, its environment."""
 

@@ -3,22 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainstem.changes import Effect, QueryVerdict, Verdict, compare
-from mainstem.changes.refusals import refused_queries
+from mainstem.changes import Effect, QueryVerdict, Verdict
+from mainstem.changes.consequences import CANNOT_CONTINUE, consequences, new_driver
 from mainstem.changes.transition import transition
-from mainstem.changes.verdict import REFUSED
 from mainstem.errors import SpecInvalid
-from mainstem.language.model.pipeline import StreamingPipeline
-from mainstem.language.model.queries import Query
+from mainstem.estimates import estimate
+from mainstem.language.analysis.graph import Graph
 
 from mainstem_operator.validation.documents import read_body
 
 
-_CONSEQUENCES: Final = {
-    Effect.EMPTY: "starts with an empty checkpoint",
-    Effect.REMOVED: "stops",
-    Effect.CONTINUES: "continues from its checkpoint",
-}
+_REFUSED: Final = "the operator refuses the document while the driver runs"
+_SILENT: Final = (Effect.UNCHANGED, Effect.LIVE)
 
 
 def problems(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -39,40 +35,33 @@ def change_warnings(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str
         running, wanted = (read_body(body).graph for body in (old, new))
     except SpecInvalid:
         return ()
-    return tuple(lines(compare(running, wanted), wanted.pipeline, transition(running, wanted).driver))
+    status = {each["name"]: each for each in (old.get("status") or {}).get("queries") or ()}
+    way = transition(running, wanted)
+    return tuple(lines(way.verdict, wanted, way.driver, status))
 
 
-def lines(verdict: Verdict, wanted: StreamingPipeline, driver: Sequence[str]) -> Iterator[str]:
+def lines(
+    verdict: Verdict, wanted: Graph, driver: Sequence[str], status: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
     """The lines about a verdict. If the operator would refuse the document, only those about the refused queries.
 
     Args:
         verdict: the comparison of the stored document with the wanted one.
         wanted: the wanted document.
         driver: why only a new driver can run the wanted document; empty if a running one can take it over.
+        status: query -> its entry of the stored status.
     """
-    if refused := {query.query for query in refused_queries(verdict, wanted)}:
-        for query in verdict.refused:
-            if query.query in refused:
-                consequence = "cannot continue from its checkpoint; the operator refuses the document while the driver runs"
-                yield _line(query, consequence)
+    outcomes = consequences(verdict, wanted.pipeline)
+    if refused := [query for query, outcome in outcomes if outcome.refused]:
+        yield from (_line(query, f"{CANNOT_CONTINUE}; {_REFUSED}") for query in refused)
         return
     if driver:
-        yield f"every query restarts: only a new driver can apply {', '.join(driver)}"
-    queries = {query.name: query for query in wanted.spec.queries}
-    for query in verdict.queries:
-        if query.effect in REFUSED:
-            yield _line(query, _accepted(queries[query.query]))
-        elif query.effect in _CONSEQUENCES:
-            yield _line(query, _CONSEQUENCES[query.effect])
-
-
-def _accepted(query: Query) -> str:
-    """What a query does whose document does not fit its checkpoint, although the operator takes the document."""
-    if query.checkpoint.on_change == "newGeneration":
-        return "starts with an empty checkpoint, by checkpoint.onChange"
-    if query.checkpoint.on_change == "keep":
-        return "continues from its checkpoint and may misread it, by checkpoint.onChange"
-    return "is suspended, and cannot continue from its checkpoint when it is resumed"
+        yield f"every query restarts: {new_driver(driver)}"
+    for query, outcome in outcomes:
+        if query.effect not in _SILENT:
+            known = estimate(outcome, status.get(query.query), wanted, query.query)
+            more = known.words() if known else ""
+            yield _line(query, f"{outcome.words}: {more}" if more else outcome.words)
 
 
 def _line(query: QueryVerdict, consequence: str) -> str:

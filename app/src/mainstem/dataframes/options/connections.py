@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pyspark.sql import SparkSession
-
 from mainstem.dataframes.options import kafka
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connections import KafkaConnection, SparkConnection
@@ -37,11 +35,11 @@ class Connections:
         return settings
 
 
-def connections(graph: Graph, session: SparkSession) -> Connections:
-    """The connections of a document, with the properties that the clients of a session need."""
+def connections(graph: Graph) -> Connections:
+    """The connections of a document, with the properties that their clients need."""
     models = graph.spec.connections
     return Connections(
-        kafka.connections(graph, session),
+        kafka.connections(graph),
         {each.name: each.spark for each in models if each.spark},
         {each.name: each.settings for each in models},
     )

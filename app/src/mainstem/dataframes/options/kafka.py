@@ -1,14 +1,12 @@
 """Options of Kafka's clients, and of Spark's Kafka source and sink."""
 
 import json
-from pathlib import Path
 from typing import Final
 
-from pyspark.sql import SparkSession
-
+from mainstem import secrets
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
-from mainstem.language.model.connections import CREDENTIALS, KafkaConnection, KafkaSecurity, credentials_file
+from mainstem.language.model.connections import KafkaConnection, KafkaSecurity
 from mainstem.language.model.connectors.kafka_sink import KafkaSink
 from mainstem.language.model.connectors.kafka_source import KafkaSource, milliseconds
 
@@ -26,53 +24,53 @@ then sent its next fetch over the same connection, and the broker answers in ord
 query that keeps up waits 500 ms for nothing.
 """
 
-_PROVIDER: Final = "org.apache.kafka.common.config.provider.FileConfigProvider"
+_PROVIDER: Final = "dev.mainstem.secrets.KafkaSecrets"
+"""Reads the files of secrets, in driver and executors, whenever a client starts."""
 
 
-def connections(graph: Graph, session: SparkSession) -> dict[str, KafkaConnection]:
+def connections(graph: Graph) -> dict[str, KafkaConnection]:
     """The Kafka connections by name, with their security settings as client properties without any value of a secret.
 
-    Kafka's clients read the values from a file. Spark knows, shows and logs only references to this file.
+    Kafka's clients read the values from the secret's files. Spark knows, shows and logs only references to these files.
     """
-    folder = Path(session.conf.get(CREDENTIALS, None) or ".")
-    return {
-        c.name: _with_security(c.kafka, folder / credentials_file(c.name))
-        for c in graph.spec.connections
-        if c.kafka
-    }
+    return {each.name: _with_security(each.kafka) for each in graph.spec.connections if each.kafka}
 
 
-def _with_security(kafka: KafkaConnection, file: Path) -> KafkaConnection:
+def _with_security(kafka: KafkaConnection) -> KafkaConnection:
     if kafka.security is None:
         return kafka
     return kafka.model_copy(
-        update={"properties": dict(kafka.properties) | security_properties(kafka.security, file, _keys(file))}
+        update={"properties": dict(kafka.properties) | security_properties(kafka.security)}
     )
 
 
-def security_properties(security: KafkaSecurity, file: Path, keys: list[str]) -> dict[str, str]:
-    """The client properties for `security`; pure.
-
-    Args:
-        security: the security settings of the connection.
-        file: the connection's file of credentials.
-        keys: the properties in this file.
-    """
+def security_properties(security: KafkaSecurity) -> dict[str, str]:
+    """The client properties for `security`, with references to the values of its secrets."""
     properties = {"security.protocol": security.protocol}
+    references: dict[str, tuple[str, str]] = {}
     if security.sasl:
         properties["sasl.mechanism"] = security.sasl.mechanism
-    if keys:
-        properties |= {"config.providers": "mainstem", "config.providers.mainstem.class": _PROVIDER}
-    for key in keys:
-        properties[key] = f"${{mainstem:{file}:{key}}}"
-        if key.startswith("ssl."):
-            properties[f"{key.rpartition('store.')[0]}store.type"] = "PEM"
+        kind = "plain" if security.sasl.mechanism == "PLAIN" else "scram"
+        references["sasl.jaas.config"] = (security.sasl.secret_ref.name, f"jaas.{kind}")
+    if security.tls and security.tls.secret_ref:
+        name = security.tls.secret_ref.name
+        references["ssl.truststore.certificates"] = (name, "ca.crt")
+        properties["ssl.truststore.type"] = "PEM"
+        if secrets.exists(name, "tls.crt"):
+            references["ssl.keystore.certificate.chain"] = (name, "tls.crt")
+            references["ssl.keystore.key"] = (name, "tls.key")
+            properties["ssl.keystore.type"] = "PEM"
+    if references:
+        # Spark keeps a producer for each set of properties. A changed secret must not find the producer of the old one.
+        changed = max(secrets.changed_at(name) for name, _ in references.values())
+        properties |= {
+            "config.providers": "mainstem",
+            "config.providers.mainstem.class": _PROVIDER,
+            "config.providers.mainstem.param.changed": str(changed),
+        }
+    for key, (name, value) in references.items():
+        properties[key] = f"${{mainstem:{secrets.folder(name)}:{value}}}"
     return properties
-
-
-def _keys(file: Path) -> list[str]:
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return [line.partition("=")[0] for line in lines]
 
 
 def client_properties(connection: KafkaConnection) -> dict[str, str]:

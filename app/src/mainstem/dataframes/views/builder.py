@@ -69,7 +69,7 @@ class Builder:
         self._counts: Counter[str] = Counter()
         self._watermarks: Counter[str] = Counter()
         self._counted_views: set[str] = set()
-        self._reader = reader or Reader(connections(graph, session))
+        self._reader = reader or Reader(connections(graph))
 
     def relation(self, name: str) -> DataFrame:
         """A new occurrence of a source, a source's dead letters, a view, or a view's quarantine.

@@ -18,7 +18,7 @@ from mainstem.language.model.connections import Bucket, SecretKey
 from mainstem.language.model.connectors.custom import ConnectorName
 from mainstem.language.model.deployment import Cron, Memory, ObjectName, Quantity
 from mainstem.language.model.packages import Coordinate
-from mainstem.language.model.pipeline import PipelineName, RestartNonce
+from mainstem.language.model.pipeline import PipelineName, RestartNonce, RevisionName
 
 
 PATTERNS: Final = {
@@ -55,6 +55,10 @@ PATTERNS: Final = {
         reasons.INVALID_NAME,
     ),
     pattern(RestartNonce): ("a number, or a short text without spaces", reasons.INVALID_VALUE),
+    pattern(RevisionName): (
+        "a revision as status.trial.revision shows it: eight digits from 0 to f, in quotes",
+        reasons.INVALID_VALUE,
+    ),
     pattern(Coordinate): ("an artifact with one version: group:artifact:version", reasons.INVALID_VALUE),
     pattern(Version): ("a version of a Delta table: a number, or latest", reasons.INVALID_VALUE),
     pattern(ObjectName): (

@@ -20,10 +20,6 @@ from mainstem.language.model.connectors.kafka_client import OWNED_CLIENT
 from mainstem.language.model.connectors.kinds import ConnectionKind, kinds
 
 
-CREDENTIALS: Final = "spark.mainstem.credentials"
-"""The Spark property that names the folder of a run's credentials. Driver and executors use the same path."""
-
-
 SecretKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=253)]
 
 
@@ -88,6 +84,13 @@ class KafkaConnection(ConnectionKind):
     properties: Options = Field(default_factory=dict)
     """Client properties for every consumer, producer and admin client, without the prefix `kafka.`."""
 
+    def required_secrets(self) -> Iterator[tuple[str, str]]:
+        """User name and password, and the trusted authorities."""
+        if self.security and self.security.sasl:
+            yield from ((self.security.sasl.secret_ref.name, key) for key in ("username", "password"))
+        if self.security and self.security.tls and self.security.tls.secret_ref:
+            yield self.security.tls.secret_ref.name, "ca.crt"
+
 
 SecretOptions = Annotated[dict[Text, SecretKeyRef], Field(max_length=MAX_ITEMS)]
 Bucket = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", max_length=63)]
@@ -113,6 +116,11 @@ class S3Connection(ConnectionKind):
     secret_ref: SecretRef | None = None
     """Secret with the keys `accessKey` and `secretKey`; by default AWS's own chain: environment, profile, pod
     identity."""
+
+    def required_secrets(self) -> Iterator[tuple[str, str]]:
+        """Access key and secret key."""
+        if self.secret_ref:
+            yield from ((self.secret_ref.name, key) for key in ("accessKey", "secretKey"))
 
 
 class JdbcConnection(ConnectionKind):
@@ -196,11 +204,6 @@ class Connection(Model):
 
 CONNECTIONS: Final[dict[str, type[ConnectionKind]]] = kinds(Connection)
 """Key of a connection -> its kind."""
-
-
-def credentials_file(connection: str) -> str:
-    """Name of the file with the secret values of a Kafka connection, in the folder of a run's credentials."""
-    return f"kafka-{connection}.properties"
 
 
 def _references(model: BaseModel) -> Iterator[SecretRef]:

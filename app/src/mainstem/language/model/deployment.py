@@ -59,6 +59,7 @@ _QUANTITY: Final = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)([a-zA-Z]*)")
 _UNITS: Final = {"": 1.0, "n": 1e-9, "u": 1e-6, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}  # fmt: skip
 
 
+_MIB: Final = 2**20
 HEAP_OF_DRIVER: Final = 0.5
 """The heap's share of the driver's memory if the document sets no heap. Python and RocksDB use memory outside the heap."""
 HEAP_OF_EXECUTOR: Final = 0.6
@@ -84,6 +85,16 @@ def larger_memory(limit: str) -> str:
     """
     quarters = math.ceil(1.5 * amount(limit) / 2**28)
     return f"{quarters // 4}Gi" if quarters % 4 == 0 else f"{quarters * 256}Mi"
+
+
+def memory_text(size: int) -> str:
+    """A number of bytes as a quantity of Kubernetes, rounded up to 1Mi.
+
+    >>> memory_text(2**31), memory_text(1_000_000_000)
+    ('2Gi', '954Mi')
+    """
+    mebibytes = math.ceil(size / 2**20)
+    return f"{mebibytes // 1024}Gi" if mebibytes % 1024 == 0 else f"{mebibytes}Mi"
 
 
 def memory_bytes(memory: str) -> int:
@@ -113,6 +124,13 @@ def _resources(cpu: str, memory: str) -> Any:
     return Field(
         default_factory=lambda: Resources(requests={"cpu": cpu, "memory": memory}, limits={"memory": memory})
     )
+
+
+def heap_mib(given: str | None, resources: Resources, share: float) -> int:
+    """The Java heap of a container in MiB: the given one, else a share of the container's memory."""
+    if given:
+        return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as not set
+    return int(int(amount(resources.limits["memory"])) // _MIB * share)
 
 
 class PodDisruptionBudget(Model):

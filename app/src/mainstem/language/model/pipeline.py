@@ -103,6 +103,34 @@ class Restart(Model):
         return pause_seconds(failures, seconds(self.backoff), seconds(self.max_backoff))
 
 
+class Rollback(Model):
+    """What happens if a changed document makes the pipeline fail."""
+
+    policy: Literal["OnFailure", "Never"] = "OnFailure"
+    """`OnFailure` returns to the last healthy revision. `Never` keeps the changed document, and tries it again."""
+    progress_deadline: Duration = "10 minutes"
+    """Time for a changed document, from its start. Mainstem rolls it back if not every query is active by then. It rolls it
+    back earlier if a query fails permanently that the revision before ran, or if the driver fails repeatedly."""
+
+
+RevisionName = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}$", max_length=8)]
+
+
+class Trial(Model):
+    """A trial of each changed document beside the running driver, before the driver applies the change."""
+
+    batches: Annotated[int, Field(ge=1, le=50)] = 5
+    """The number of the last committed batches that both documents process again, for each changed query."""
+    timeout: Duration = "30 minutes"
+    """Time for the trial, with the start of its pod. After that the trial has failed."""
+    promotion: Literal["Manual", "Automatic"] = "Manual"
+    """`Manual` applies the changed document only once `promote` names its revision. `Automatic` also applies it once the
+    trial has passed: all compared rows are equal. A trial that differs or fails never promotes a document."""
+    promote: RevisionName | None = None
+    """The revision to apply, as `status.trial.revision` shows it, whatever its trial has shown. Other revisions are not
+    affected, so the value may stay. Quote it, because a revision may look like a number."""
+
+
 class Drain(Model):
     """How a pipeline stops."""
 
@@ -159,6 +187,12 @@ class PipelineSpec(Model):
     schedule: Schedule | None = None
     """When a pipeline that ends runs again; without it, the pipeline runs once, and again after each change of the
     document."""
+    rollback: Rollback = Field(default_factory=Rollback)
+    """What happens if a changed document makes the pipeline fail. A pipeline with a `schedule`, or whose queries all end, is
+    never rolled back."""
+    trial: Trial | None = None
+    """If set, a change that restarts a query is first tried on the last batches, in a pod beside the healthy driver, which
+    runs on with the document before. Without it, changes are applied at once."""
     image: Text | None = None
     """Image of driver and executors; by default the operator's default image."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None

@@ -12,9 +12,11 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
+from mainstem.checkpoints import entries
 from mainstem.errors import NotReady
-from mainstem.filesystem import Directory
+from mainstem.filesystem import Directory, newest
 from mainstem.language.model.queries import STATE_STORES, State
+from mainstem.runtime.checkpoint import damage
 
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
@@ -25,17 +27,16 @@ def refuse_change(session: SparkSession, checkpoint: str, state: State) -> None:
     """Refuse a document whose state layout differs from the checkpoint's.
 
     Raises:
-        NotReady: `StateLayoutChanged`: the checkpoint has state with another layout.
+        NotReady: `StateLayoutChanged`: the checkpoint has state with another layout. `CheckpointDamaged`.
     """
     folder = Directory(session, checkpoint)
     metadata, offsets = folder / "state" / "0" / "_metadata", folder / "offsets"
     if not metadata.exists() or not offsets.exists():
         return
-    operators = [
-        Directory(session, file.path).text() for file in metadata.files() if _METADATA_FILE.search(file.path)
-    ]
-    batches = [name for file in offsets.files() if (name := file.path.rpartition("/")[2]).isdigit()]
-    entry = (offsets / max(batches, key=int)).text() if batches else ""
+    files = [match[0] for file in metadata.files() if (match := _METADATA_FILE.search(file.path))]
+    operators = [damage.text(session, checkpoint, f"state/0{file}", entries.operator) for file in files]
+    batch = newest(offsets)
+    entry = "" if batch is None else damage.text(session, checkpoint, f"offsets/{batch}", entries.plan)
     if changes := differences(operators, entry, state):
         raise NotReady(
             f"the state in {checkpoint} has another layout than the document: {'; '.join(changes)}",

@@ -9,20 +9,19 @@ This module does not remove suspects. A dead driver may have sent the batch's lo
 commit of the batch decides which files belong to it (`orphan_removal`).
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory, FileInfo, newest
+from mainstem.runtime.checkpoint.spark_sink_log import LOG, logged_paths
 
 
-LOG: Final = "_spark_metadata"
 _SUCCESS: Final = "_SUCCESS"
 # ManifestFileCommitProtocol.newTaskTempFile: part-<split>-<uuid>-c<count>, then the extension of the format.
 _STEM: Final = r"/part-\d{5,}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[.-]c\d{3,}"
@@ -109,14 +108,14 @@ def unlogged_files(session: SparkSession, folder: Directory, since: int, kind: s
     """
     if (folder / _SUCCESS).exists():
         return []
-    return select_unlogged(folder.files(), _logged_paths(session, folder), since, folder.qualified(), kind)
+    return select_unlogged(folder.files(), logged_paths(session, folder), since, folder.qualified(), kind)
 
 
 def leftovers(session: SparkSession, folder: Directory, files: Iterable[str]) -> list[str]:
     """The suspects that are orphans, after the commit of their batch: the log does not name them."""
     if (folder / _SUCCESS).exists():
         return []
-    known = {_name(path) for path in _logged_paths(session, folder)}
+    known = {_name(path) for path in logged_paths(session, folder)}
     return [path for path in files if _name(path) not in known]
 
 
@@ -132,39 +131,24 @@ def select_unlogged(
         folder: the sink's folder, spelled as in `files`. Another table below it belongs to another writer.
         kind: the format of the files.
     """
-    all_files = list(files)
     known = {_name(path) for path in logged}
-    foreign = tuple({f"{root}/" for root in _tables(all_files) if root != folder.rstrip("/")})
-    return sorted(
-        file.path
-        for file in all_files
-        if file.modified >= since
-        and _DATA_FILE[kind].search(file.path)
-        and _name(file.path) not in known
-        and not file.path.startswith(foreign)
-    )
+    tables, unlogged = set(), []
+    for file in files:  # one pass that keeps little: a folder may have millions of files
+        if table := _table(file.path):
+            tables.add(f"{table}/")
+        if file.modified >= since and _DATA_FILE[kind].search(file.path) and _name(file.path) not in known:
+            unlogged.append(file.path)
+    foreign = tuple(tables - {f"{folder.rstrip('/')}/"})
+    return sorted(path for path in unlogged if not path.startswith(foreign))
 
 
-def _tables(files: Iterable[FileInfo]) -> Iterator[str]:
-    for file in files:
-        root, log, _ = file.path.partition(f"/{LOG}/")
-        if not log:
-            root, log, _ = file.path.partition("/_delta_log/")
-        if log:
-            yield root
-
-
-def _logged_paths(session: SparkSession, target: Directory) -> list[str]:
-    if not (target / LOG).exists():
-        return []
-    jvm: Any = session._jvm  # noqa: SLF001
-    kind = jvm.org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog
-    default_retention = getattr(kind, "$lessinit$greater$default$4")()
-    log = kind(1, session._jsparkSession, (target / LOG).path, default_retention)  # noqa: SLF001
-    # One call for all files: one call for each file of a long log would take minutes.
-    out = jvm.java.io.ByteArrayOutputStream()
-    log.serialize(log.allFiles(), out)
-    return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
+def _table(path: str) -> str | None:
+    """The table or sink to whose log the file belongs; None if the file is not in a log."""
+    for log in (LOG, "_delta_log"):
+        root, separator, _ = path.partition(f"/{log}/")
+        if separator:
+            return root
+    return None
 
 
 def _refuse_foreign(target: Directory, folder: str, last_planned: int | None, kind: str) -> None:

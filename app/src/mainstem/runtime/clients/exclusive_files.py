@@ -127,7 +127,7 @@ class LocalFile:
     def read(self) -> str | None:
         """The text of the file; None if it does not exist."""
         try:
-            return self._path.read_text(encoding="utf-8")
+            return self._path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return None
 

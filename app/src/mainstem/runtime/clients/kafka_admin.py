@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql import SparkSession
-
 from mainstem.dataframes.options.kafka import client_properties
 from mainstem.language.model.connections import KafkaConnection
 from mainstem.language.model.connectors.kafka_source import KafkaSource
@@ -40,14 +38,14 @@ class KafkaAdmin:
     """The admin client of one Kafka connection. Errors are py4j's, with the Java exception as cause.
 
     Args:
-        session: any session.
+        jvm: the JVM, as py4j shows it; `session._jvm` of any session.
         kafka: the connection.
         patience: time-out of an answer in milliseconds, unless the connection sets a longer one; None for the connection's
             own time-outs.
     """
 
-    def __init__(self, session: SparkSession, kafka: KafkaConnection, patience: int | None = None) -> None:
-        self._jvm: Any = session._jvm  # noqa: SLF001
+    def __init__(self, jvm: Any, kafka: KafkaConnection, patience: int | None = None) -> None:
+        self._jvm = jvm
         self._kafka = kafka
         self._matching: dict[str, bool] = {}
         self._partitions: dict[str, int] = {}

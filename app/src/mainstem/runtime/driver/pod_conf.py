@@ -3,7 +3,6 @@
 Spark runs in client mode. The driver pod owns the executor pods, so Kubernetes deletes them with it.
 """
 
-from pathlib import Path
 from typing import Final
 
 from mainstem import names
@@ -13,7 +12,7 @@ from mainstem.language.model.deployment import (
     Executors,
     Resources,
     amount,
-    memory_bytes,
+    heap_mib,
     off_heap_bytes,
 )
 from mainstem.language.model.pipeline import StreamingPipeline
@@ -32,13 +31,12 @@ def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
     alone = not spec.executors.wanted
     return Environment(
         cores=spec.driver.cores if alone else most_executors(spec.executors) * spec.executors.cores,
-        heap=f"{heap(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
+        heap=f"{heap_mib(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
         defaults={} if alone else _PATIENCE,
         owned=_COMMON
         | {"spark.redaction.regex": redaction(pipeline)["spark.redaction.regex"]}
         | {"spark.local.dir": f"{pod.scratch}/spark"}
         | ({} if alone else _around(pipeline, pod)),
-        profiles=Path(names.S3_PROFILES).parent,
         memory=_CHANGES,
         address=None,
         namespace=pod.namespace,
@@ -53,13 +51,6 @@ def most_executors(executors: Executors) -> int:
     """The largest number of executors that the document allows."""
     bounds = executors.dynamic_allocation
     return bounds.max_executors if bounds else executors.instances
-
-
-def heap(given: str | None, resources: Resources, share: float) -> int:
-    """The Java heap in MiB: the given one, else a share of the container's memory."""
-    if given:
-        return max(1, memory_bytes(given) // _MIB)  # Java takes 0 as not set
-    return int(_memory(resources) * share)
 
 
 def _memory(resources: Resources) -> int:
@@ -146,7 +137,7 @@ def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
     """
     resources = executors.resources
     total = _memory(resources)
-    java = heap(executors.heap, resources, HEAP_OF_EXECUTOR)
+    java = heap_mib(executors.heap, resources, HEAP_OF_EXECUTOR)
     cpu = resources.requests.get("cpu") or resources.limits.get("cpu") or str(executors.cores)
     limit = resources.limits.get("cpu")
     return {
@@ -159,7 +150,7 @@ def _resources(executors: Executors, off_heap: int) -> dict[str, str]:
 
 def executor_memory(executors: Executors) -> tuple[str, str]:
     """The memory limit of an executor's container, as the document has it, and its Java heap."""
-    java = heap(executors.heap, executors.resources, HEAP_OF_EXECUTOR)
+    java = heap_mib(executors.heap, executors.resources, HEAP_OF_EXECUTOR)
     return str(executors.resources.limits["memory"]), f"{java}Mi"
 
 

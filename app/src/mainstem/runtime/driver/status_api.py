@@ -1,25 +1,18 @@
-"""The driver's client of the Kubernetes API; the app's only importer of `kubernetes`, which is slow to import."""
+"""The driver's client of the Kubernetes API; imports `kubernetes`, which is slow to import."""
 
-import json
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Any, Final
 
 from kubernetes import client
 from kubernetes.config import ConfigException, load_incluster_config
-from urllib3.exceptions import HTTPError
 
 from mainstem import names, reasons
+from mainstem.cluster.api_errors import API_ERRORS, api_error
 from mainstem.errors import NotReady
 
 
 _TIMEOUT: Final = (2.0, 4.0)
 """Seconds to connect and to answer."""
-_REASONS: Final[dict[int, reasons.Reason]] = {
-    HTTPStatus.UNAUTHORIZED: reasons.API_SERVER_FORBIDS,
-    HTTPStatus.FORBIDDEN: reasons.API_SERVER_FORBIDS,
-    HTTPStatus.NOT_FOUND: reasons.PIPELINE_NOT_FOUND,
-}
 # The kubelet's reasons of a container that is about to start. With any other reason it does not start.
 _COMING: Final = ("ContainerCreating", "PodInitializing")
 
@@ -63,8 +56,8 @@ class StatusApi:
                 _content_type="application/apply-patch+yaml",
                 _request_timeout=_TIMEOUT,
             )
-        except (client.ApiException, HTTPError, OSError) as error:
-            raise _failure("its status", error) from None
+        except API_ERRORS as error:
+            raise api_error("its status", error, reasons.PIPELINE_NOT_FOUND) from None
 
     def unscheduled(self) -> str | None:
         """Why executor pods wait, quoted from the scheduler or the kubelet; None if no pod waits.
@@ -80,8 +73,8 @@ class StatusApi:
                 limit=50,
                 _request_timeout=_TIMEOUT,
             )
-        except (client.ApiException, HTTPError, OSError) as error:
-            raise _failure("its executors' pods", error) from None
+        except API_ERRORS as error:
+            raise api_error("its executors' pods", error) from None
         return next((message for pod in pods.items for message in _wait_messages(pod)), None)
 
 
@@ -112,20 +105,3 @@ def _wait_messages(pod: Any) -> Iterator[str]:
         waiting = container.state.waiting if container.state else None
         if waiting and waiting.reason not in _COMING:
             yield f"{pod.metadata.name}: {waiting.reason}: {waiting.message or ''}".rstrip(": ")
-
-
-def _failure(subject: str, error: Exception) -> NotReady:
-    if not isinstance(error, client.ApiException) or not error.status:
-        return NotReady(
-            f"{subject}: the API server does not answer: {error}", reason=reasons.API_SERVER_UNREACHABLE
-        )
-    reason = _REASONS.get(error.status, reasons.API_SERVER_REFUSES)
-    return NotReady(f"{subject}: {error.status}: {_message(error)}", reason=reason)
-
-
-def _message(error: Any) -> str:
-    """The API server's message."""
-    try:
-        return str(json.loads(error.body)["message"])
-    except (ValueError, KeyError, TypeError):
-        return str(error.reason)

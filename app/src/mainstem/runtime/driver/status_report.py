@@ -113,6 +113,7 @@ def part(
     time: str,
     revision: str = "",
     refused: RefusedRevision | None = None,
+    memory_peak: int | None = None,
 ) -> dict[str, Any]:
     """The driver's part of the status, shortened to `BUDGET`.
 
@@ -123,6 +124,7 @@ def part(
         time: now, in RFC 3339.
         revision: the revision that runs; empty if it is not known.
         refused: the last changed document, if the driver did not apply it.
+        memory_peak: the largest working set of the driver container, in bytes; None if it is not known.
     """
     reported = {
         "attempt": attempt,
@@ -130,6 +132,7 @@ def part(
         "since": _since(statuses),
         "revision": revision or None,
         "refused": None if refused is None else _refused(refused),
+        "memoryPeakBytes": _count(memory_peak),
     }
     written: dict[str, Any] = {
         "queries": [query(status) for status in statuses],
@@ -191,7 +194,7 @@ def _plain(value: Any) -> Any:
     """A value of the resource; None for one that it leaves out."""
     if isinstance(value, tuple):
         return [_entry(part, reported=True) for part in value]
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return _count(value)
     return value or None
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from mainstem import logs
 from mainstem.errors import MainstemError
 from mainstem.runtime.driver import status_report
+from mainstem.runtime.driver.container_memory import PeakMemory
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_report import ExecutorCounts
 
@@ -95,6 +96,7 @@ class StatusWriter:
         self._cluster: StatusTarget | None = None
         self._missing = Missing(count)
         self._pace = Pace()
+        self._memory = PeakMemory()
         self._written: Any = None
         self._log = logs.get("status")
         self._end = threading.Event()
@@ -154,6 +156,7 @@ class StatusWriter:
             time=time_,
             revision=driver.revision,
             refused=driver.refused,
+            memory_peak=self._memory.measure(),
         )
         meaning = status_report.meaning(body)
         now = time.monotonic()

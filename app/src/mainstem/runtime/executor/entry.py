@@ -10,14 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
-from mainstem import names, reasons
+from mainstem import reasons
 from mainstem.errors import MainstemError, NotReady
 from mainstem.runtime.spark import command_line, java
 
-
-DOCUMENT: Final = Path(names.DOCUMENT_DIR) / names.DOCUMENT_KEY
-CREDENTIALS: Final = Path(names.S3_PROFILES).parent
-"""The folder of the files of credentials: the same path in driver and executors, because Spark properties name it."""
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTION: Final = "SPARK_JAVA_OPT_"
@@ -33,7 +29,7 @@ _ARGUMENTS: Final = {
 
 
 def main() -> NoReturn:
-    """Write the files of credentials for the document, then replace this process by Spark's executor.
+    """Replace this process by Spark's executor.
 
     If something is missing, it writes one line to standard error, and exits with the code of the error.
     """
@@ -41,7 +37,6 @@ def main() -> NoReturn:
         environment = os.environ
         home = command_line.spark_home()
         argv = command(environment, java.home(), home, _jars(), command_line.image_jars(environment))
-        write_credentials()
     except MainstemError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(error.exit_code) from None
@@ -109,15 +104,3 @@ def _jars() -> list[Path]:
         return mainstem_jars.paths()
     except (ImportError, FileNotFoundError) as error:
         raise NotReady(f"the JVM dependencies are missing: {error}", reason=reasons.JARS_NOT_FOUND) from None
-
-
-def write_credentials() -> None:
-    """Write the files of credentials for the document's secrets, at the same paths as in the driver."""
-    # Without mounted secrets the document has none; reading the document would take longer than everything else.
-    folder = os.environ.setdefault(names.ENV_SECRETS, names.SECRETS_DIR)
-    if not any(Path(folder).glob("*/*")):
-        return
-    from mainstem.language.document import read
-    from mainstem.runtime.spark import secrets
-
-    secrets.write(read(DOCUMENT).graph, CREDENTIALS)

@@ -118,9 +118,9 @@ FAILURE_PATTERNS: Final = (
         "Kafka and its client do not trust each other: {root}",
     ),
     _pattern(
-        r"TopicAuthorization|SaslAuthentication|GroupAuthorization",
+        r"SaslAuthentication|(Topic|Group|Cluster|TransactionalId|DelegationToken)Authorization",
         reasons.KAFKA_NOT_AUTHORIZED,
-        "Kafka refuses the credentials",
+        "Kafka refuses the credentials or denies access: {root}",
     ),
     _pattern(
         r"[Dd]ata source (?P<detail>[\w.$-]+) does not support streamed writing",
@@ -166,7 +166,8 @@ FAILURE_PATTERNS: Final = (
         "no credentials for the object store; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or secretRef in the connection",
     ),
     _pattern(
-        r"Service: S3, Status Code: (401|403)|InvalidAccessKeyId|SignatureDoesNotMatch|provided access key",
+        r"Service: (S3|Sts), Status Code: (401|403)|InvalidAccessKeyId|SignatureDoesNotMatch|provided access key|"
+        r":(ExpiredToken|InvalidToken|TokenRefreshRequired)\b",
         reasons.STORE_ACCESS_DENIED,
         "the object store refuses access{to}{answer}",
     ),
@@ -177,9 +178,11 @@ FAILURE_PATTERNS: Final = (
         "the object store does not answer{answer}",
     ),
     _pattern(
-        r"PSQLException: (FATAL: (password authentication failed|no pg_hba\.conf entry|role )|The server requested)",
+        r"PSQLException: (FATAL: (\w+ authentication failed|no pg_hba\.conf entry|role |permission denied)|The server requested)|"
+        r"(PSQL|BatchUpdate)Exception: (?:[^\n]*aborted: )?ERROR: permission denied for |"
+        r"SQLInvalidAuthorizationSpecException|\bSQL\w*Exception: (ORA-01017|ORA-28000|Access denied for user|Login failed for user)",
         reasons.DATABASE_NOT_AUTHORIZED,
-        "the database refuses the credentials: {root}",
+        "the database refuses the credentials or denies access: {root}",
     ),
     _pattern(
         r"PSQLException: ERROR: (?P<detail>relation [^\n]* does not exist)",
@@ -216,6 +219,11 @@ FAILURE_PATTERNS: Final = (
         r"batch \d+ doesn't exist",
         reasons.ASYNC_PROGRESS_LEFT,
         "asyncProgressTracking left gaps in the checkpoint; set its checkpointInterval to 0 seconds until two batches have run, then leave it out",
+    ),
+    _pattern(
+        r"BATCH_METADATA_NOT_FOUND\][^\n]*?(?P<detail>\S+_spark_metadata/\S+)",
+        reasons.SINK_LOG_DAMAGED,
+        "the log of a sink's folder lacks the file {detail}; restore it from a copy, or give the sink a new path",
     ),
     _pattern(rf"{STAGED_ROWS_LOST}: (?P<detail>[^\n]*)", reasons.STAGED_ROWS_LOST, "{detail}"),
     _pattern(r"No space left on device", reasons.DISK_FULL, "no space is left on the device"),

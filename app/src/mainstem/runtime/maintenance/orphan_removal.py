@@ -8,8 +8,10 @@ ended. Once all these batches are committed, the sink's log will never name a fi
 a batch is written once, before its commit, and a late request of an older driver is refused.
 """
 
+import math
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,14 +26,19 @@ from mainstem.dataframes import query as build
 from mainstem.filesystem import Directory, newest, oldest
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import running
-from mainstem.runtime.checkpoint import orphan_files
+from mainstem.runtime.checkpoint import orphan_files, sink_logs
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED
 from mainstem.runtime.checkpoint.orphan_files import Suspects
+from mainstem.runtime.checkpoint.spark_sink_log import LOG
 from mainstem.runtime.failures.classification import classify
 
 
 PAUSE: Final = 5.0
 """Seconds between two checks for lost executors."""
+FIRST_INTERVAL: Final = 15.0
+"""Seconds from the first listing of a folder to the second. Each further interval is twice as long as the one before."""
+LONGEST_INTERVAL: Final = 3600.0
+"""Seconds. Any interval is longer if a listing would otherwise fill more than a hundredth of the time."""
 _ERRORS: Final = (PySparkException, Py4JError, ConnectionError)
 _STOP_SECONDS: Final = 10.0
 
@@ -47,7 +54,10 @@ class _Target:
         checkpoint: full path of the query's checkpoint.
         forgets: whether the log drops entries of old files (Spark's option `retention`). These files are still data, so
             only files that a start suspects can be orphans.
-        due: whether the folder must be listed: no listing yet, or an executor was lost since the last one.
+        next_listing: when the folder is listed next, in seconds of the monotonic clock.
+        interval: seconds from that listing to the one after it.
+        since: the age limit of the first listing, in milliseconds since 1970; None before it. Later listings keep it,
+            because the checkpoint soon forgets the plans that show it.
         suspects: files that the log did not name at the time of the listing.
         planned: the newest batch that may have written the suspects.
     """
@@ -57,7 +67,9 @@ class _Target:
     kind: str
     checkpoint: str
     forgets: bool
-    due: bool = True
+    next_listing: float = -math.inf
+    interval: float = FIRST_INTERVAL
+    since: int | None = None
     suspects: set[str] = field(default_factory=set)
     planned: int = -1
 
@@ -71,9 +83,21 @@ class _Target:
         self.suspects |= set(suspects.files)
         self.planned = max(self.planned, suspects.batch)
 
+    def is_due(self, now: float) -> bool:
+        """Whether the folder must be listed."""
+        return now >= self.next_listing and not self.suspects and not self.forgets
+
+    def listed(self, now: float, seconds: float) -> None:
+        """Set the time of the next listing, after one that took so many seconds."""
+        self.next_listing = now + max(self.interval, 100 * seconds)
+        self.interval = min(2 * self.interval, LONGEST_INTERVAL)
+
 
 class OrphanCleaner:
-    """Removes orphan files after the start, after each loss of an executor, and at the end.
+    """Removes orphan files after the start, after each loss of an executor, at growing intervals, and at the end.
+
+    The intervals are for an older driver that hung and wakes up. It may write a file after any listing, and end before it
+    removes the file.
 
     The cleaner works in its own thread, from `start` to `close`. It logs failures; they end no query.
 
@@ -81,6 +105,7 @@ class OrphanCleaner:
         session: the application's session.
         graph: the graph of the document.
         owns: whether this driver still owns a checkpoint; asked before each removal.
+        clock: seconds of a monotonic clock.
     """
 
     def __init__(
@@ -88,8 +113,10 @@ class OrphanCleaner:
         session: SparkSession,
         graph: Graph,
         owns: Callable[[SparkSession, str], bool] = lambda *_: True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._owns = owns
+        self._clock = clock
         self._session = session.newSession()
         self._targets = list(_targets(graph))
         self._started = False
@@ -133,12 +160,11 @@ class OrphanCleaner:
         for target in self._targets:
             try:
                 self._clear(target)
-                if target.due and not target.suspects and not target.forgets:
-                    target.due = False
+                if target.is_due(self._clock()):
                     self._list(target)
                     self._clear(target)
             except _ERRORS as error:
-                target.due = True
+                target.next_listing = -math.inf
                 self._log.warning(
                     "removing orphan files failed", query=target.query, error=classify(error).message
                 )
@@ -166,23 +192,25 @@ class OrphanCleaner:
         if lost - self._lost:
             self._lost |= lost
             for target in self._targets:
-                target.due = True
+                target.next_listing = -math.inf
 
     def _list(self, target: _Target) -> None:
         folder, batches = Directory(self._session, target.path), self._batches(target)
+        start = self._clock()
+        target.next_listing = start + FIRST_INTERVAL
         if batches is None or not folder.exists():
             return
-        first, logged = oldest(batches[0]), oldest(folder / orphan_files.LOG)
-        if first is None:
-            return
-        if logged is None:
-            target.due = True  # a folder without a log may have files of any writer
-            return
-        # Files that are older than the log's first batch are not from this query.
-        first = max(first, min(logged, newest(batches[0]) or logged))
-        since = (batches[0] / str(first)).modified() - orphan_files.SKEW_MS
-        files = orphan_files.unlogged_files(self._session, folder, since, target.kind)
+        first, logged = oldest(batches[0]), oldest(folder / LOG)
+        if first is None or logged is None:
+            return  # a folder without a log may have files of any writer
+        if target.since is None:
+            # Files that are older than the log's first batch are not from this query.
+            first = max(first, min(logged, newest(batches[0]) or logged))
+            target.since = (batches[0] / str(first)).modified() - orphan_files.SKEW_MS
+        files = orphan_files.unlogged_files(self._session, folder, target.since, target.kind)
         target.add(Suspects(tuple(files), newest(batches[0]) or 0))
+        end = self._clock()
+        target.listed(end, end - start)
 
     def _clear(self, target: _Target) -> None:
         if not target.suspects:
@@ -194,6 +222,12 @@ class OrphanCleaner:
             or committed < target.planned
             or not self._owns(self._session, target.checkpoint)
         ):
+            return
+        if not sink_logs.is_whole(self._session, target.path, committed):
+            self._log.warning(
+                "no orphan file is removed, because the log of the folder is not whole", folder=target.path
+            )
+            target.suspects = set()
             return
         orphans = orphan_files.leftovers(
             self._session, Directory(self._session, target.path), sorted(target.suspects)

@@ -30,7 +30,7 @@ def check(session: SparkSession, graph: Graph) -> None:
     if not queries:
         return
     available = cores(dict(session.sparkContext.getConf().getAll()))
-    known = connections(graph, session)
+    known = connections(graph)
 
     def partitions(source: Source) -> int:
         if source.kafka is None:
@@ -38,7 +38,8 @@ def check(session: SparkSession, graph: Graph) -> None:
         connection = known[source.kafka.connection]
         subject = f"connection {source.kafka.connection!r} ({connection.bootstrap_servers})"
         kafka = source.kafka
-        return int(ask(subject, "", lambda: KafkaAdmin(session, connection).partitions(kafka)))
+        admin = KafkaAdmin(session._jvm, connection)  # noqa: SLF001
+        return int(ask(subject, "", lambda: admin.partitions(kafka)))
 
     needed = {query.name: occupied_cores(graph, query, partitions) for query in queries}
     others = sum(not query.suspend for query in graph.spec.queries) > len(queries)

@@ -88,7 +88,7 @@ class Inputs:
     def __init__(self, session: SparkSession, graph: Graph) -> None:
         self._session = session
         self._graph = graph
-        self._connections = connections(graph, session)
+        self._connections = connections(graph)
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
         """The first server of the query that does not answer, or its first missing input; None if nothing is missing.
@@ -156,7 +156,8 @@ def _topics(kafka: KafkaSource, context: InputContext) -> Absent | None:
     topics = {*(kafka.subscribe or ()), *(kafka.assign or ())}
     connection = context.connections.kafka[kafka.connection]
     subject = f"connection {kafka.connection!r} ({connection.bootstrap_servers})"
-    known = ask(subject, "", KafkaAdmin(context.session, connection).topics) if topics else set()
+    admin = KafkaAdmin(context.session._jvm, connection)  # noqa: SLF001
+    known = ask(subject, "", admin.topics) if topics else set()
     missing = sorted(topics - known)
     if not missing:
         return None

@@ -82,7 +82,7 @@ class _Asker:
 
     def __init__(self, session: SparkSession, graph: Graph, owner: str, silent: Collection[str]) -> None:
         self._session, self._graph, self._owner, self._silent = session, graph, owner, silent
-        self._connections = connections(graph, session)
+        self._connections = connections(graph)
         self._topics: dict[str, set[str]] = {}
         self._existing: set[str] = set()
 
@@ -102,10 +102,8 @@ class _Asker:
         for name, kafka in self._connections.kafka.items():
             if name not in names:
                 continue
-            subject, admin = (
-                f"connection {name!r} ({kafka.bootstrap_servers})",
-                KafkaAdmin(self._session, kafka),
-            )
+            subject = f"connection {name!r} ({kafka.bootstrap_servers})"
+            admin = KafkaAdmin(self._session._jvm, kafka)  # noqa: SLF001
             if name not in self._topics:
                 self._topics[name] = set(ask(subject, "", admin.topics))
             for topic in sorted(_topics(query, name) - self._topics[name]):

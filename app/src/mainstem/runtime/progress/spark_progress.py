@@ -206,6 +206,16 @@ def lagging(source: SourceProgress, latest: Any, earliest: Offsets = MappingProx
     return replace(source, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0))
 
 
+def retaining(source: SourceProgress, earliest: Offsets, latest: Offsets) -> SourceProgress:
+    """The source with the records that its topics still keep."""
+    kept = (
+        max(0, newest - offset(earliest, topic, partition, newest))
+        for topic, partitions in latest.items()
+        for partition, newest in partitions.items()
+    )
+    return replace(source, retained_records=sum(kept))
+
+
 def offset(offsets: Offsets, topic: str, partition: str, default: int) -> int:
     """The offset of a partition, or the default."""
     return int((offsets.get(topic) or {}).get(partition, default))

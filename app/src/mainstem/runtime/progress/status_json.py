@@ -12,8 +12,9 @@ def as_json(status: QueryProgress, *, offsets: bool = False) -> dict[str, Any]:
     """The status as JSON, keys in camelCase, without unknown values."""
     plain = asdict(status)
     del plain["idle"]
-    if not status.expectations:
-        del plain["expectations"]
+    for name in ("expectations", "updating"):
+        if not plain[name]:
+            del plain[name]
     for source in plain["sources"]:
         if not offsets:
             source.pop("end_offset")

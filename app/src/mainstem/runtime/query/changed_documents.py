@@ -8,9 +8,9 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from mainstem import logs, reasons
-from mainstem.changes import QueryVerdict, compare
+from mainstem.changes import QueryVerdict, Verdict, compare
+from mainstem.changes.consequences import WAYS_OUT, message, path_in
 from mainstem.changes.record import part_of, placed
-from mainstem.changes.refusals import WAYS_OUT, message, path_in
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
@@ -46,7 +46,7 @@ def admit(session: SparkSession, document: Document) -> tuple[Document, dict[str
 def chosen_at_start(session: SparkSession, graph: Graph, names: Collection[str]) -> list[str]:
     """Why only a new driver can start these queries: it chooses the generations of `checkpoint.onChange: newGeneration`."""
     return [
-        f"the query {query.name} chooses its checkpoint by checkpoint.onChange"
+        f"the checkpoint that the query {query.name} chooses by checkpoint.onChange"
         for query in running(graph)
         if query.name in names
         and query.checkpoint.on_change == "newGeneration"
@@ -55,30 +55,50 @@ def chosen_at_start(session: SparkSession, graph: Graph, names: Collection[str])
 
 
 def refuse_misread(
-    session: SparkSession, running_graph: Graph, wanted: Graph, names: Collection[str]
-) -> None:
+    session: SparkSession,
+    verdict: Verdict,
+    wanted: Graph,
+    names: Collection[str],
+    failed: Collection[str] = (),
+) -> dict[str, NotReady]:
     """Refuse a document with which a query of a running driver would misread its checkpoint.
+
+    A query that has failed permanently never refuses the document: only its own start is refused.
 
     Args:
         session: any session.
-        running_graph: the running document.
+        verdict: the comparison of the running document with the other one.
         wanted: the other document.
         names: the queries that begin on a checkpoint on which the running document has not run them.
+        failed: the queries that have failed permanently.
+
+    Returns:
+        failed query -> why it must not start.
 
     Raises:
         NotReady: `CheckpointIncompatible`, or the store does not answer.
     """
     starting = {query.name: query for query in running(wanted) if query.checkpoint.on_change != "keep"}
-    # The running document has not written the checkpoints of the named queries: their records have the one that did.
-    compared = starting.keys() - set(names)
-    refused = [each for each in compare(running_graph, wanted).refused if each.query in compared]
-    for query in (query for name, query in starting.items() if name in names):
+    # Perhaps the running document has not written the checkpoints of these queries: their records have the one that did.
+    recorded = {name: query for name, query in starting.items() if name in names or name in failed}
+    compared = starting.keys() - recorded.keys()
+    refused = [each for each in verdict.refused if each.query in compared]
+    alone = {}
+    for name, query in recorded.items():
         checkpoint = f"{_folder(wanted, query)}/{query.checkpoint.generation}"
-        verdict = ask("the checkpoint", checkpoint, partial(_refusal, session, wanted, query, checkpoint))
-        refused += [verdict] if verdict is not None else []
+        refusal = ask("the checkpoint", checkpoint, partial(_refusal, session, wanted, query, checkpoint))
+        if refusal is not None and name in failed:
+            alone[name] = _incompatible(refusal)
+        elif refusal is not None:
+            refused.append(refusal)
     if refused:
-        problem = "; ".join(message(each) for each in refused)
-        raise NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
+        raise _incompatible(*refused)
+    return alone
+
+
+def _incompatible(*refused: QueryVerdict) -> NotReady:
+    problem = "; ".join(message(each) for each in refused)
+    return NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
 
 
 def _folder(graph: Graph, query: Query) -> str:

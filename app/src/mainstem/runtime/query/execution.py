@@ -1,4 +1,7 @@
-"""The interface of a started query, and its implementation for streaming queries; `BatchRun` is the other one."""
+"""The interface of a started query, its implementation for streaming queries, and the base of those that wrap another one.
+
+`BatchRun` is the implementation for queries that run once.
+"""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -88,3 +91,38 @@ class Stream:
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Stop it at a batch's end, or interrupt the batch at the deadline."""
         return drain(self._query, deadline, force, resident=self._resident)
+
+
+class Wrapper:
+    """A started query that something else happens to; all that it reports comes from the query itself.
+
+    Args:
+        execution: the query.
+
+    Attributes:
+        execution: the query.
+        id: the id of its checkpoint.
+        run_id: the id of this start.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution, self.id, self.run_id = execution, execution.id, execution.run_id
+
+    @property
+    def waiting(self) -> bool | None:
+        """Whether it waits for data; None if that is unknown now."""
+        return self.execution.waiting
+
+    @property
+    def message(self) -> str:
+        """The current activity, in Spark's words."""
+        return self.execution.message
+
+    @property
+    def last_progress(self) -> str | None:
+        """The time of the last progress that Spark reports, or will report in a moment."""
+        return self.execution.last_progress
+
+    def failure(self) -> Failure | None:
+        """Why it failed, once it has ended; None if it did not fail."""
+        return self.execution.failure()

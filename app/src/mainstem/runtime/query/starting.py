@@ -11,14 +11,22 @@ from mainstem.dataframes import query as build
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.views.builder import Guard
 from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.filesystem import Directory, newest
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.loading.problems import Locate, without_text
 from mainstem.language.model.queries import Query
-from mainstem.runtime.checkpoint import checkpoint_compatibility, orphan_files
+from mainstem.runtime.checkpoint import (
+    checkpoint_compatibility,
+    damage,
+    new_sink_logs,
+    orphan_files,
+    sink_logs,
+)
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED, BatchJournal
 from mainstem.runtime.checkpoint.orphan_files import Suspects
 from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.failures import damaged_checkpoints
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.preflight import core_check
 from mainstem.runtime.progress.listener import Progress
@@ -87,8 +95,8 @@ class Starter:
         end.
 
         Raises:
-            NotReady: another driver uses the checkpoint, a sink's folder belongs to another query, the checkpoint has
-                another state layout, or cores are missing.
+            NotReady: another driver uses the checkpoint, a sink's folder belongs to another query, the checkpoint or a
+                sink's log is damaged, the checkpoint has another state layout, or cores are missing.
         """
         if supervised.resident:
             core_check.check(supervised.session, self._graph)
@@ -100,12 +108,18 @@ class Starter:
             checkpoint, logs_of_batches = supervised.journal.path, (PLANNED, DONE)
         else:
             orphan_files.clear_incomplete_first_batch(supervised.session, checkpoint)
+            damage.refuse(supervised.session, checkpoint)
             checkpoint_compatibility.refuse_change(supervised.session, checkpoint, supervised.query.state)
         for sink in supervised.query.to:
             if sink.files is None:
                 continue
             folder = sink.files.path
-            suspects = orphan_files.suspects(
+            sink_logs.refuse(
+                supervised.session,
+                folder,
+                newest(Directory(supervised.session, checkpoint) / logs_of_batches[1]),
+            )
+            suspects = new_sink_logs.prepare(
                 supervised.session, folder, checkpoint, sink.choice(), logs_of_batches
             )
             self._suspect(supervised.query.name, folder, suspects)
@@ -135,7 +149,7 @@ class Starter:
         except Py4JNetworkError:
             raise
         except (PySparkException, Py4JError) as error:
-            failure = classify(error)
+            failure = damaged_checkpoints.explained(classify(error), self._graph, query)
             if not isinstance(error, (AnalysisException, ParseException)):
                 message = f"the query {query.name!r} cannot start: {failure.message}"
                 transient = not failure.permanent

@@ -11,7 +11,8 @@ from typing import Final
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
-from mainstem.language.model.connections import CREDENTIALS, S3Connection
+from mainstem import secrets
+from mainstem.language.model.connections import S3Connection
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import STATE_STORES, Pool
 
@@ -20,7 +21,8 @@ CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileMana
 """The project's own class, in mainstem-jars: Spark's class for object stores reports some failed writes as a success."""
 FILE_BATCHES: Final = "dev.mainstem.files.Extension"
 """The session extension of the project's own jar: a stream reads each file once, and reports files that are gone."""
-PROFILES: Final = "org.apache.hadoop.fs.s3a.auth.ProfileAWSCredentialsProvider"
+S3_CREDENTIALS: Final = "dev.mainstem.secrets.S3Credentials"
+"""Reads the files of a connection's secret before each request, in driver and executors."""
 MAINTENANCE_POOL: Final = "_maintenance"
 """The scheduler pool of maintenance; no query can have this name."""
 LOG4J: Final = Path(__file__).with_name("log4j2.properties")
@@ -50,11 +52,9 @@ class Machine:
         jars: Mainstem's own jars, in the order of the class path.
         log4j: the log4j2 configuration.
         pools: the FAIR allocation file.
-        profiles: the AWS profile file, if the document has S3 secrets.
         scratch: Spark's local directory.
         defaults: properties of the environment that the document may override.
         owned: properties of the environment that override those of the document.
-        credentials: the folder of the files of credentials.
     """
 
     cores: int
@@ -62,11 +62,9 @@ class Machine:
     jars: tuple[Path, ...]
     log4j: Path
     pools: Path
-    profiles: Path | None
     scratch: Path
     defaults: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, str] = field(default_factory=dict)
-    credentials: Path | None = None
 
 
 def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
@@ -129,12 +127,10 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         bucket = urlsplit(spec.checkpoints.location).netloc
         conf[f"spark.hadoop.fs.s3a.bucket.{bucket}.create.conditional.enabled"] = "false"
     conf |= redaction(pipeline)
-    if machine.credentials:
-        conf[CREDENTIALS] = str(machine.credentials)
     for connection in spec.connections:
         if connection.s3:
             for bucket in connection.s3.buckets:
-                conf |= _bucket(bucket, connection.s3, connection.name, machine.profiles)
+                conf |= _bucket(bucket, connection.s3)
     return conf | _S3_PATIENCE | dict(machine.defaults) | dict(spec.spark.conf) | dict(machine.owned)
 
 
@@ -166,15 +162,14 @@ _S3_PATIENCE: Final = {
 }
 
 
-def _bucket(bucket: str, s3: S3Connection, connection: str, profiles: Path | None) -> dict[str, str]:
+def _bucket(bucket: str, s3: S3Connection) -> dict[str, str]:
     settings = {"endpoint.region": s3.region, "path.style.access": str(s3.path_style).lower()}
     if s3.endpoint:
         settings["endpoint"] = s3.endpoint
         settings["connection.ssl.enabled"] = str(s3.endpoint.startswith("https://")).lower()
-    if s3.secret_ref and profiles:
-        settings["aws.credentials.provider"] = PROFILES
-        settings["auth.profile.file"] = str(profiles)
-        settings["auth.profile.name"] = connection
+    if s3.secret_ref:
+        settings["aws.credentials.provider"] = S3_CREDENTIALS
+        settings["mainstem.secret"] = str(secrets.folder(s3.secret_ref.name))
     return {f"spark.hadoop.fs.s3a.bucket.{bucket}.{key}": value for key, value in settings.items()}
 
 

@@ -15,7 +15,6 @@ class Environment:
         heap: size of the driver's Java heap in the JVM's notation (`2g`).
         defaults: Spark properties of the environment that the document may override.
         owned: Spark properties of the environment that override those of the document.
-        profiles: the folder of the files of credentials; None means the scratch folder.
         memory: the option or field to raise if the heap is too small.
         address: the address on which Spark's UI listens; None means every address.
         code: the document's folder, for Python modules and for jars with relative paths; None in a pod, whose image has
@@ -31,7 +30,6 @@ class Environment:
     heap: str
     defaults: Mapping[str, str] = field(default_factory=dict)
     owned: Mapping[str, str] = field(default_factory=dict)
-    profiles: Path | None = None
     memory: str = "--heap"
     address: str | None = "127.0.0.1"
     code: Path | None = None

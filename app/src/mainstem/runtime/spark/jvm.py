@@ -40,6 +40,10 @@ class Jvm(NamedTuple):
     gateway: Any
     last_lines: Callable[[], str]
 
+    def end(self) -> None:
+        """End the JVM, and wait until it has ended."""
+        _await_end(self.gateway.proc)
+
 
 def launch(
     conf: dict[str, str],
@@ -97,7 +101,7 @@ def launch(
 
 
 def _await_end(process: subprocess.Popen[bytes]) -> None:
-    """Close the JVM's pipe, which ends it, and wait until it has written its class archive and ended."""
+    """Close the JVM's pipe, which ends it, and wait until it has ended: it may write its class archive first."""
     if process.stdin is not None:
         process.stdin.close()
     process.wait()

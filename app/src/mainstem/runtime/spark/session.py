@@ -18,10 +18,10 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.deployment import WANTED_HEAP
 from mainstem.runtime.failures.classification import Failure, classify
-from mainstem.runtime.spark import host, packages, secrets
+from mainstem.runtime.spark import host, packages
 from mainstem.runtime.spark.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.runtime.spark.environment import Environment
-from mainstem.runtime.spark.jvm import launch
+from mainstem.runtime.spark.jvm import Jvm, launch
 from mainstem.runtime.spark.scratch import LEAST, folder
 
 
@@ -35,6 +35,20 @@ def open_session(
         NotReady: Java, jars, packages or a secret are missing, a limit of the machine is too low, or the JVM does not
             start; `JvmLost` if the JVM ends while the context is open.
     """
+    with open_jvm(graph, environment, output=output, verbose=verbose) as (jvm, conf):
+        session = _session(jvm.gateway, conf, environment)
+        try:
+            yield session
+        finally:
+            with suppress(Py4JError, ConnectionError):  # the JVM may have ended already
+                session.stop()
+
+
+@contextmanager
+def open_jvm(
+    graph: Graph, environment: Environment, *, output: Callable[[str], None], verbose: bool
+) -> Iterator[tuple[Jvm, dict[str, str]]]:
+    """Spark's JVM without a session, and the Spark properties for one; raises as `open_session`."""
     interrupts.clean_up_first()
     # pyspark would print every analysis error itself, as JSON with a stack trace.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
@@ -48,12 +62,7 @@ def open_session(
         jvm = launch(conf, output, scratch, address=environment.address, verbose=verbose, packages=jars)
         try:
             _check_own_jar(jvm.gateway)
-            session = _session(jvm.gateway, conf, environment)
-            try:
-                yield session
-            finally:
-                with suppress(Py4JError, ConnectionError):  # the JVM may have ended already
-                    session.stop()
+            yield jvm, conf
         except (Py4JNetworkError, ConnectionError) as error:
             raise NotReady(
                 f"Spark's JVM has ended: {jvm.last_lines()}",
@@ -110,15 +119,12 @@ def _check_own_jar(gateway: Any) -> None:
 def _machine(graph: Graph, scratch: Path, environment: Environment) -> Machine:
     pools = scratch / "pools.xml"
     pools.write_text(pools_xml(graph.pipeline), encoding="utf-8")
-    credentials = environment.profiles or scratch
     return Machine(
         cores=environment.cores,
         heap=environment.heap,
         jars=_jars(),
         log4j=LOG4J,
         pools=pools,
-        profiles=secrets.write(graph, credentials),
-        credentials=credentials,
         scratch=scratch,
         defaults=environment.defaults,
         owned=environment.owned,

@@ -4,16 +4,19 @@ Nothing stops before every plan is built.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.changes.transition import Step, Transition
+from mainstem.changes.transition import Step, Transition, renewed, transition
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.preflight import readiness
+from mainstem.runtime.query import changed_documents
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.query.starting import BuiltQuery, Starter
@@ -43,11 +46,38 @@ class Successor:
 
     Attributes:
         supervised: the query of the new document.
-        built: its plan; None if it is suspended, or waits for an input.
+        built: its plan; None if it is suspended, waits for an input, must not start, or is tried again.
+        is_retry: whether it only starts again after a permanent failure; it is built at its start, and can fail alone.
     """
 
     supervised: SupervisedQuery
     built: BuiltQuery | None = None
+    is_retry: bool = False
+
+
+def checked_way(
+    session: SparkSession, running: Graph, wanted: Graph, failed: Collection[str]
+) -> tuple[Transition, dict[str, NotReady]]:
+    """The way to another document, compared with the checkpoints; and failed query -> why it must not start.
+
+    Args:
+        session: any session.
+        running: the graph of the running document.
+        wanted: the graph of the other document.
+        failed: the queries that have failed permanently. They start again, and refuse no document.
+
+    Raises:
+        NeedsDriver: only a new driver can run the document.
+        NotReady: `CheckpointIncompatible`, or the store does not answer.
+    """
+    way = transition(running, wanted).retrying(failed, wanted)
+    if causes := way.driver or changed_documents.chosen_at_start(session, wanted, way.begun):
+        raise NeedsDriver(causes)
+    starting = {name for name in failed if way.steps.get(name) in (Step.REPLACE, Step.RETRY)}
+    refused = changed_documents.refuse_misread(session, way.verdict, wanted, way.begun, starting)
+    if causes := renewed(wanted, refused):
+        raise NeedsDriver(causes)
+    return way, refused
 
 
 def successors(
@@ -58,6 +88,7 @@ def successors(
     analysis: Analysis,
     waiting: WaitingQueries,
     owner: str,
+    refused: Mapping[str, NotReady] = MappingProxyType({}),
 ) -> dict[str, Successor]:
     """Query -> its successor, for all queries that change and stay in the document.
 
@@ -69,6 +100,7 @@ def successors(
         analysis: builds the queries of the new document.
         waiting: keeps those that wait for an input.
         owner: the name under which the pipeline owns tables.
+        refused: failed query -> why it must not start on its checkpoint; `analysis` takes it.
 
     Raises:
         SpecInvalid: Spark refuses a changed query; with all problems.
@@ -78,8 +110,8 @@ def successors(
     made = {
         each.query.name: each for each in supervised_queries(session, graph) if each.query.name in changed
     }
-    new = [made[name] for name in changed if name in way.built]
-    only = graph.running_only(way.built)
+    new = [made[name] for name in changed if name in way.built and name not in refused]
+    only = graph.running_only(way.built.difference(refused))
     if unready := readiness.before_session(only) or readiness.in_session(session, only, owner):
         raise not_ready(unready)
     waiting.begin(new, analysis.refusals)
@@ -92,7 +124,10 @@ def successors(
     built = {
         each.query.name: plan for each, plan in analysis.document(starter, present, some=True, strict=True)
     }
-    return {name: Successor(each, built.get(name)) for name, each in made.items()}
+    for name, error in refused.items():
+        analysis.refusals.add(made[name], error)
+    again = {name for name, step in way.steps.items() if step is Step.RETRY and name not in refused}
+    return {name: Successor(each, built.get(name), name in again) for name, each in made.items()}
 
 
 class Successions:
@@ -105,6 +140,10 @@ class Successions:
     def __init__(self) -> None:
         self.pending: dict[str, Successor | None] = {}
         self._log = logs.get("mainstem")
+
+    def marked(self, status: QueryProgress) -> QueryProgress:
+        """The status, marked as updating while the query still stops."""
+        return replace(status, updating=status.name in self.pending)
 
     def enter(
         self, way: Transition, new: Mapping[str, Successor], graph: Graph, lifecycle: QueryLifecycle
@@ -158,6 +197,8 @@ def _begin(successor: Successor, lifecycle: QueryLifecycle) -> None:
     lifecycle.events.listener.attach(successor.supervised.session)
     if successor.built is not None:
         lifecycle.restart(successor.supervised, successor.built)
+    elif successor.is_retry:
+        successor.supervised.due = time.monotonic()
 
 
 def inherit(new: SupervisedQuery, old: SupervisedQuery) -> None:

@@ -8,9 +8,9 @@ from typing import Final
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import OUTAGES, QueryState
-from mainstem.runtime.failures import castcolumns, full_disks, malformed_records
+from mainstem.runtime.failures import castcolumns, damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.progress.spark_progress import lagging
+from mainstem.runtime.progress.spark_progress import lagging, retaining
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.outages import Outage, Outages
 from mainstem.runtime.supervision.topics import OffsetSnapshot, Topics
@@ -62,6 +62,7 @@ class Current:
         failure = malformed_records.explained(
             full_disks.explained(failure, self._graph, supervised.query), supervised.status
         )
+        failure = damaged_checkpoints.explained(failure, self._graph, supervised.query)
         failure = castcolumns.explained(failure, supervised.session, supervised.query.to, supervised.columns)
         outage = self.outage(supervised)
         if outage is None or failure.permanent or failure.outage:
@@ -92,7 +93,9 @@ def current(
         if source.name in silent or (answer and (failed or not answer.fresh)):
             sources[index] = replace(source, lag=None, max_lag=None)
         elif answer:
-            sources[index] = lagging(source, answer.offsets.latest, answer.offsets.earliest)
+            offsets = answer.offsets
+            lag = lagging(source, offsets.latest, offsets.earliest)
+            sources[index] = retaining(lag, offsets.earliest, offsets.latest)
     status = replace(status, sources=tuple(sources))
     if outage is None or status.state not in _UNDER_WAY:
         return status

@@ -4,13 +4,12 @@ import threading
 import time
 from collections.abc import Callable
 
-from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.query.drain import DrainOutcome
-from mainstem.runtime.query.execution import Execution
+from mainstem.runtime.query.execution import Execution, Wrapper
 from mainstem.runtime.supervision.draining import stopped
 
 
-class Leaving:
+class Leaving(Wrapper):
     """A running query that stops, in its own thread; no longer active once it has stopped.
 
     Args:
@@ -20,9 +19,9 @@ class Leaving:
     """
 
     def __init__(self, name: str, execution: Execution, deadline: float) -> None:
-        self.id, self.run_id = execution.id, execution.run_id
+        super().__init__(execution)
         self.outcome: DrainOutcome | None = None
-        self._name, self._execution, self._deadline = name, execution, deadline
+        self._name, self._deadline = name, deadline
         self._force: Callable[[], bool] = lambda: False
         self._thread = threading.Thread(target=self._run, name=f"leave-{name}", daemon=True)
         self._thread.start()
@@ -32,25 +31,6 @@ class Leaving:
         """Whether it still stops."""
         return self._thread.is_alive()
 
-    @property
-    def waiting(self) -> bool | None:
-        """Whether it waits for data; None if that is unknown now."""
-        return self._execution.waiting
-
-    @property
-    def message(self) -> str:
-        """The current activity, in Spark's words."""
-        return self._execution.message
-
-    @property
-    def last_progress(self) -> str | None:
-        """The time of the last progress that Spark reports, or will report in a moment."""
-        return self._execution.last_progress
-
-    def failure(self) -> Failure | None:
-        """Why it failed, once it has ended."""
-        return self._execution.failure()
-
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Wait for its stop, at most until the earlier one of both deadlines."""
         self._deadline, self._force = min(self._deadline, deadline), force
@@ -59,7 +39,7 @@ class Leaving:
 
     def _run(self) -> None:
         # The deadline may come closer meanwhile, so it is part of the question whether to interrupt.
-        self.outcome = stopped(self._name, self._execution, float("inf"), self._forced)
+        self.outcome = stopped(self._name, self.execution, float("inf"), self._forced)
 
     def _forced(self) -> bool:
         return self._force() or time.monotonic() >= self._deadline

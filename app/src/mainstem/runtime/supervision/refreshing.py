@@ -21,7 +21,7 @@ from mainstem.language.base import seconds
 from mainstem.language.model.queries import Query
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.query.drain import DrainOutcome
-from mainstem.runtime.query.execution import Execution
+from mainstem.runtime.query.execution import Execution, Wrapper
 from mainstem.runtime.query.starting import BuiltQuery
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.draining import stopped
@@ -37,7 +37,7 @@ def every(graph: Graph, query: Query) -> float | None:
     return min(intervals) if intervals and not graph.ends(query) else None
 
 
-class Refreshing:
+class Refreshing(Wrapper):
     """A running query while its replacement is built; no longer active once the replacement can start.
 
     Args:
@@ -46,13 +46,12 @@ class Refreshing:
         build: builds the replacement; may take long.
 
     Attributes:
-        execution: the running query.
         built: the replacement, once it is built.
         fault: why the replacement could not be built.
     """
 
     def __init__(self, name: str, execution: Execution, build: Callable[[], BuiltQuery]) -> None:
-        self.execution, self.id, self.run_id = execution, execution.id, execution.run_id
+        super().__init__(execution)
         self.built: BuiltQuery | None = None
         self.fault: Failure | None = None
         self._name, self._build = name, build
@@ -73,25 +72,6 @@ class Refreshing:
     def given_up(self) -> bool:
         """Whether the query runs on because its replacement could not be built."""
         return not self._thread.is_alive() and self.execution.active
-
-    @property
-    def waiting(self) -> bool | None:
-        """Whether it waits for data; None where that is not known just now."""
-        return self.execution.waiting
-
-    @property
-    def message(self) -> str:
-        """The current activity, in Spark's words."""
-        return self.execution.message
-
-    @property
-    def last_progress(self) -> str | None:
-        """The time of the last progress that Spark reports, or will report in a moment."""
-        return self.execution.last_progress
-
-    def failure(self) -> Failure | None:
-        """Why it failed, once it is over; None where it did not."""
-        return self.execution.failure()
 
     def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
         """Stop it for good; does not wait for a replacement that is being built."""

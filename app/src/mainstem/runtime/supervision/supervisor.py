@@ -13,7 +13,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
-from mainstem.changes.transition import continued, transition
+from mainstem.changes.transition import continued
 from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -22,13 +22,12 @@ from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
-from mainstem.runtime.query import changed_documents
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, close_journals, supervised_queries
 from mainstem.runtime.spark.pools import set_pools
 from mainstem.runtime.stop import StopRequested
-from mainstem.runtime.supervision.changing import NeedsDriver, Successions, successors, with_unready
+from mainstem.runtime.supervision.changing import Successions, checked_way, successors, with_unready
 from mainstem.runtime.supervision.current import Current
 from mainstem.runtime.supervision.document_recorder import DocumentRecorder
 from mainstem.runtime.supervision.draining import drain_deadline, drained
@@ -127,7 +126,7 @@ class Supervisor:
     @property
     def statuses(self) -> list[QueryProgress]:
         """The current statuses of the queries, in the order of the document."""
-        return [self._current.status(supervised) for supervised in self._queries]
+        return [self._successions.marked(self._current.status(supervised)) for supervised in self._queries]
 
     @property
     def failures(self) -> list[QueryProgress]:
@@ -219,8 +218,8 @@ class Supervisor:
         """Change to another document of the pipeline, while the queries that it does not touch run on.
 
         Every changed query is built first. Then each stops at the end of its batch, as `drain` of the new document asks, and
-        its successor starts; `tick` does that. Pools and restart budgets change at once. If anything is raised, nothing has
-        changed.
+        its successor starts; `tick` does that. Pools and restart budgets change at once. A query that has failed permanently
+        gets another try. If anything is raised, nothing has changed.
 
         Args:
             graph: the graph of the checked document.
@@ -232,14 +231,14 @@ class Supervisor:
             NotReady: something that a changed query needs does not exist; `CheckpointIncompatible`.
         """
         graph = continued(self._graph, graph)
-        way = transition(self._graph, graph)
-        if causes := way.driver or changed_documents.chosen_at_start(self._session, graph, way.begun):
-            raise NeedsDriver(causes)
-        changed_documents.refuse_misread(self._session, self._graph, graph, way.begun)
+        failed = [status.name for status in self.failures]
+        way, refused = checked_way(self._session, self._graph, graph, failed)
         starter, analysis = self._starter_of(graph, locate), Analysis(graph, locate)
         waiting = WaitingQueries(self._session, graph)
         try:
-            new = successors(self._session, graph, way, starter, analysis, waiting, self._driver.pipeline)
+            new = successors(
+                self._session, graph, way, starter, analysis, waiting, self._driver.pipeline, refused
+            )
         except BaseException:
             waiting.close()
             raise
@@ -252,6 +251,7 @@ class Supervisor:
         self._records.adopt(graph, way.kept)
         self._take_over(graph, starter, analysis, waiting)
         set_pools(self._session, graph.spec.queries)
+        self._refused()
         self._successions.enter(way, new, graph, self._lifecycle)
         self._changed(self.statuses)
 

@@ -91,14 +91,14 @@ class Topics:
 
     def adopt(self, graph: Graph) -> None:
         """Poll for the sources of another document from now on; what is known of a source that stays the same is kept."""
-        kafkas = connections(graph, self._session)
+        kafkas = connections(graph)
         read = {source.name for query in running(graph) for source in graph.sources_of(query.from_)}
         same = {name: source for name, source, _ in self._sources}
         sources = [
             (
                 source.name,
                 source.kafka,
-                KafkaAdmin(self._session, kafkas[source.kafka.connection], PATIENCE_MS),
+                KafkaAdmin(self._session._jvm, kafkas[source.kafka.connection], PATIENCE_MS),  # noqa: SLF001
             )
             for source in graph.spec.sources
             if source.kafka and source.streaming and source.name in read
@@ -198,7 +198,9 @@ class Topics:
     def _failed(self, source: str, failure: Failure) -> None:
         """Record an outage: a broker may answer the greeting while the leaders of partitions are unreachable."""
         self._log.debug("offsets of topics unknown", source=source, error=failure.message)
-        if failure.outage and source not in self._unanswered:
+        if not failure.outage:
+            self._unanswered.pop(source, None)  # a broker that refuses the request answers
+        elif source not in self._unanswered:
             connection = self._connections[source]
             message = f"source {source!r} of connection {connection!r}: {failure.message}"
             self._unanswered[source] = Outage(failure.reason, message, datetime.now(UTC))

@@ -28,6 +28,9 @@ end
 if holds("DataStalled") then
   return health("Degraded", conditions["DataStalled"])
 end
+if conditions["Ready"].reason == "TrialPassed" then
+  return health("Suspended", conditions["Ready"])
+end
 if not holds("Ready") then
   return health("Progressing", conditions["Ready"])
 end

@@ -11,6 +11,8 @@ from pydantic import Field, StringConstraints
 from mainstem.language.base import LIST_MAP, MAX_ITEMS, Label, Model
 from mainstem.language.model.status.fields import Count, Message, Reason, Short, Time
 from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.language.model.status.revision_history import KEPT_ENTRIES, RevisionEntry, RollbackStatus
+from mainstem.language.model.status.trial_status import TrialStatus
 
 
 MAX_BYTES: Final = 32 * 1024
@@ -158,6 +160,9 @@ class Reported(Model):
     """The revision that the driver runs: a running driver applies a changed document if it can."""
     refused: RefusedUpdate | None = None
     """The last changed document, if the driver did not apply it."""
+    memory_peak_bytes: Count | None = None
+    """The largest working set of the driver container so far, measured each second: memory in use without the file cache
+    that the kernel can drop. After `OOMKilled` the message shows it."""
 
 
 class Status(Model):
@@ -184,6 +189,18 @@ class Status(Model):
     """The conditions, by the conventions of Kubernetes; read `Ready` first."""
     revision: Short | None = None
     """The revision that runs, or ran last: the ConfigMap `<name>-<revision>` has its document."""
+    history: (
+        Annotated[
+            tuple[RevisionEntry, ...],
+            Field(max_length=KEPT_ENTRIES, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
+        ]
+        | None
+    ) = None
+    """The last ten revisions, the newest first: what changed, and what became of each."""
+    rollback: RollbackStatus | None = None
+    """The revision of the document, if it failed and Mainstem returned to the last healthy one, or could not."""
+    trial: TrialStatus | None = None
+    """The last trial of a changed document, with `spec.trial`."""
     run: Short | None = None
     """The run of the pipeline that the last start began or continues: `generation-<number>`, or the time of its schedule.
     A start after a failure, a drain or a suspension continues the run; a changed document begins another."""

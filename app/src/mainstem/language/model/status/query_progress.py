@@ -58,6 +58,16 @@ class SourceProgress:
         ),
     )
     """Records that are not read yet in the partition with the largest lag."""
+    retained_records: Count | None = field(
+        default=None,
+        metadata=describe(
+            Metric(
+                "source_retained_records", "Records of the topics that Kafka still keeps, by their offsets."
+            )
+        ),
+    )
+    """Records of the topics that Kafka still keeps, read or not: a query with an empty checkpoint reads them from
+    `startingOffsets: earliest`. The difference of offsets, so transactions and compaction make it too large."""
     decoded: Count = field(
         default=0,
         metadata=describe(
@@ -228,6 +238,9 @@ class QueryProgress:
     """Start of the last trigger that Spark reported."""
     idle: bool = field(default=False, metadata=describe(shown=Shown.NEVER))
     """The running query waits for data."""
+    updating: bool = field(default=False, metadata=describe(shown=Shown.NONZERO))
+    """The query still ends a batch of the document before `reported.revision`; then it starts again with the changed one,
+    or leaves the document. Absent otherwise."""
     restarts: Count = field(default=0, metadata=describe(Metric("query_restarts", "Restarts in a row.")))
     """Restarts in a row."""
     reason: Reason | None = None

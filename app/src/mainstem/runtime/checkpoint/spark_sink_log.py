@@ -1,0 +1,44 @@
+"""Reads and writes the log of a file sink by Spark's own class: one entry for each batch, with the files of the batch."""
+
+import json
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+from mainstem.filesystem import Directory
+
+
+LOG: Final = "_spark_metadata"
+"""The folder of the log, in the sink's folder."""
+_VERSION: Final = 1
+
+
+def logged_paths(session: SparkSession, target: Directory) -> list[str]:
+    """The paths of all files that the log of a sink's folder names; empty if there is no log."""
+    if not (target / LOG).exists():
+        return []
+    log = _spark_log(session, target)
+    # One call for all files: one call for each file of a long log would take minutes.
+    jvm: Any = session._jvm  # noqa: SLF001
+    out = jvm.java.io.ByteArrayOutputStream()
+    log.serialize(log.allFiles(), out)
+    return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
+
+
+def add_empty_entry(session: SparkSession, target: Directory, batch: int) -> None:
+    """Add the entry of a batch without files to the log of a sink's folder. Spark compacts the log if it is due."""
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001
+    kind = _sinks(session).SinkFileStatus
+    _spark_log(session, target).add(batch, gateway.new_array(kind, 0))
+
+
+def _spark_log(session: SparkSession, target: Directory) -> Any:
+    """Spark's `FileStreamSinkLog` of a sink's folder."""
+    kind = _sinks(session).FileStreamSinkLog
+    retention = getattr(kind, "$lessinit$greater$default$4")()
+    return kind(_VERSION, session._jsparkSession, (target / LOG).path, retention)  # noqa: SLF001
+
+
+def _sinks(session: SparkSession) -> Any:
+    jvm: Any = session._jvm  # noqa: SLF001
+    return jvm.org.apache.spark.sql.execution.streaming.sinks

@@ -1,0 +1,2 @@
+obj.spec.trial.promote = obj.status.trial.revision
+return obj

@@ -1,0 +1,52 @@
+"""The operator's clock is wrong by an hour, and those of the API server, the kubelet and the driver are right."""
+
+import time
+
+import pytest
+from apiserver.operatorbed import Bed, Operator, Ours, until
+from harness.clocks import HOUR, shifted
+from mainstem_operator.leadership.lease import DURATION_SECONDS
+
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize(
+    "seconds", [HOUR, pytest.param(-HOUR, marks=pytest.mark.full)], ids=["ahead", "behind"]
+)
+def test_an_operator_with_a_wrong_clock_does_all_in_time(bed: Bed, seconds: int) -> None:
+    bed.operator.stop()
+    namespace = bed.namespace()
+    with Operator(
+        bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace, **shifted(seconds)
+    ) as operator:
+        operator.up()
+        ours = Ours(bed, namespace)
+        first = ours.start_running(restart={"backoff": "3 seconds"})
+        # Longer than the Lease lasts: it is renewed, and the driver counts as reporting.
+        end = time.monotonic() + DURATION_SECONDS + 5
+        while time.monotonic() < end:
+            assert ours.status["phase"] == "Running"
+            assert ours.condition("Degraded")["status"] != "True", ours.condition("Degraded")
+            time.sleep(1)
+        assert operator.is_holder()
+        # A failed driver is replaced after the backoff, neither at once nor an hour later.
+        ours.ends(1, "failed", reason="QueryFailed")
+        failed = time.monotonic()
+        until(lambda: ours.status.get("attempt") == 2, why=f"no second start: {ours.status}")
+        assert time.monotonic() - failed > 1.5, "the backoff was left out"
+        ours.runs(2)
+        ours.reports(attempt=2)
+        status = ours.phase("Running")
+        assert status["lastTermination"]["reason"] == "QueryFailed"
+        # A suspended driver gets its grace period, and is not deleted by force.
+        ours.change(suspend=True)
+        ours.await_driver_deletion()
+        time.sleep(3)
+        [pod] = ours.pods()
+        assert pod.metadata.uid != first.metadata.uid
+        assert pod.metadata.deletion_grace_period_seconds > 1, "deleted by force"
+        ours.ends(0, "drained")
+        ours.phase("Suspended")
+        ours.delete()
+        ours.gone()

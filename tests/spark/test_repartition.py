@@ -1,0 +1,211 @@
+"""`mainstem checkpoint repartition`: the state of a copy has another number of partitions, and each row counts once."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from deltalake import DeltaTable
+from harness.checkpoints import logged_rows
+from harness.documents import pipeline_head
+from harness.driver import DriverProcess
+from mainstem.cli import main
+from mainstem.runtime.checkpoint import repartitioning
+from pyspark.sql import SparkSession
+from spark.test_checkpoint_copies import WINDOWS, Bench, command, contents
+
+
+pytestmark = [pytest.mark.S37, pytest.mark.timeout(600)]
+COUNTS = "SELECT v % 5 AS k, count(*) AS n, sum(v) AS v FROM a GROUP BY v % 5"
+Command = Callable[["Bench | Files", int], tuple[int, str]]
+
+
+@pytest.fixture
+def repartition(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command, which finds Spark started: this process can have only one."""
+
+    @contextmanager
+    def opened(*_: Any, **__: Any) -> Iterator[SparkSession]:
+        yield spark.newSession()
+
+    monkeypatch.setattr(repartitioning, "open_session", opened)
+
+    def run(bench: Bench | Files, partitions: int) -> tuple[int, str]:
+        head = {"apiVersion": "mainstem.dev/v1alpha1", "kind": "StreamingPipeline", "metadata": {"name": "p"}}
+        source = {"path": f"{bench.folder}/a", "format": "json", "schema": "k STRING, ts TIMESTAMP, v INT"}
+        query = {"name": "q", "from": "a", "to": [{"name": "none", "noop": {}}]}
+        spec = {"sources": [{"name": "a", "files": source}], "queries": [query]}
+        spec["checkpoints"] = {"location": f"{bench.folder}/checkpoints"}  # type: ignore[assignment]
+        document = bench.folder / "document.yaml"
+        document.write_text(yaml.safe_dump(head | {"spec": spec}), encoding="utf-8")
+        words = ["checkpoint", "repartition", "-f", str(document), "--partitions", str(partitions)]
+        result = CliRunner().invoke(main, [*words, "--output", "json"])
+        return result.exit_code, result.output if result.exit_code else result.stdout
+
+    return run
+
+
+def partitions(checkpoint: str) -> set[int]:
+    state = command("show", checkpoint)["state"]
+    return {store["partitions"] for operator in state for store in operator["stores"]}
+
+
+def test_a_repartitioned_aggregation_counts_each_row_once_in_a_merged_table(
+    spark: SparkSession, tmp_path: Path, repartition: Command
+) -> None:
+    table = {"path": f"{tmp_path}/table", "merge": {"keys": ["k"]}}
+    bench = Bench(
+        spark,
+        tmp_path,
+        COUNTS,
+        outputMode="update",
+        to=[{"name": "table", "delta": table}],
+        state={"partitions": 2},
+    )
+    bench.put(*range(4))
+    bench.run("table")
+    before = contents(bench.checkpoint)
+    code, text = repartition(bench, 3)
+    assert code == 0, text
+    shown = json.loads(text)
+    assert (shown["to"], shown["before"], shown["partitions"]) == (f"{tmp_path}/checkpoints/q/2", 2, 3)
+    assert contents(bench.checkpoint) == before
+    assert (partitions(str(bench.checkpoint)), partitions(shown["to"])) == ({2}, {3})
+    assert command("verify", shown["to"])["sound"]
+    assert [each["batch"] for each in command("show", shown["to"])["canGoBackTo"]] == [shown["batch"] + 1]
+    bench.put(*range(4, 12))
+    bench.query["state"] = {"partitions": 3}
+    bench.run("table", generation=2)
+    expected = [(k, len(vs), sum(vs)) for k in range(5) if (vs := [v for v in range(12) if v % 5 == k])]
+    assert bench.rows("table") == expected
+    assert partitions(shown["to"]) == {3}
+    assert contents(bench.checkpoint) == before
+
+
+@pytest.mark.full
+def test_fewer_partitions_lose_no_state(spark: SparkSession, tmp_path: Path, repartition: Command) -> None:
+    bench = Bench(spark, tmp_path, COUNTS, outputMode="complete", state={"partitions": 3})
+    bench.put(*range(5))
+    bench.run("table")
+    code, text = repartition(bench, 1)
+    assert code == 0, text
+    bench.put(5)
+    bench.query["state"] = {"partitions": 1}
+    bench.run("again", generation=2)
+    assert bench.rows("again") == [(0, 2, 5), (1, 1, 1), (2, 1, 2), (3, 1, 3), (4, 1, 4)]
+
+
+@pytest.mark.full
+def test_a_repartitioned_query_keeps_its_watermark_and_its_open_windows(
+    spark: SparkSession, tmp_path: Path, repartition: Command
+) -> None:
+    bench = Bench(spark, tmp_path, WINDOWS, outputMode="append")
+    bench.put(0, 2, 4)
+    bench.run("table")
+    code, text = repartition(bench, 4)
+    assert code == 0, text
+    bench.put(6, 8)
+    bench.query["state"] = {"partitions": 4}
+    bench.run("table", generation=2)
+    rows = bench.rows("table")
+    assert [(hour.hour, n) for hour, _, n in rows] == [(0, 1), (2, 1), (4, 1), (6, 1)]
+
+
+def test_a_sink_of_files_continues_after_the_batch_that_it_has_not_seen(
+    spark: SparkSession, tmp_path: Path, repartition: Command
+) -> None:
+    to = [{"name": "files", "parquet": {"path": f"{tmp_path}/out"}}]
+    bench = Bench(spark, tmp_path, WINDOWS, outputMode="append", to=to)
+    bench.put(0, 2)
+    bench.run("none")
+    code, text = repartition(bench, 2)
+    assert code == 0, text
+    bench.put(*range(4, 22, 2))  # more batches than Spark compacts at once
+    bench.query["state"] = {"partitions": 2}
+    bench.run("none", generation=2)
+    hours = sorted(row["hour"].hour for row in logged_rows(tmp_path / "out"))
+    assert hours == list(range(0, 20, 2))
+
+
+def test_spark_refuses_another_state_store_and_the_copy_is_removed(
+    spark: SparkSession, tmp_path: Path, repartition: Command
+) -> None:
+    bench = Bench(spark, tmp_path, COUNTS, outputMode="complete", state={"provider": "hdfs"})
+    bench.put(0, 1)
+    bench.run("table")
+    code, text = repartition(bench, 4)
+    assert code == 5
+    assert "[StateNotRepartitioned]" in text
+    assert not (tmp_path / "checkpoints" / "q" / "2").exists()
+
+
+def test_a_checkpoint_without_state_has_nothing_to_repartition(
+    spark: SparkSession, tmp_path: Path, repartition: Command
+) -> None:
+    bench = Bench(spark, tmp_path, "SELECT k, v FROM a")
+    bench.put(0)
+    bench.run("table")
+    code, text = repartition(bench, 4)
+    assert code == 5
+    assert "has no state [StateNotRepartitioned]" in text
+    assert not (tmp_path / "checkpoints" / "q" / "2").exists()
+
+
+def test_a_run_accepts_the_document_that_the_command_asks_for(tmp_path: Path, repartition: Command) -> None:
+    """With what a run writes beside a checkpoint: owner and document record."""
+    bench = Files(tmp_path)
+    bench.put(*range(4))
+    assert bench.run(partitions=2) == (0, "")
+    code, text = repartition(bench, 3)
+    assert code == 0, text
+    bench.put(*range(4, 7))
+    assert bench.run(partitions=2, generation=2) == (5, "CheckpointIncompatible")
+    assert bench.run(partitions=3, generation=2) == (0, "")
+    assert bench.counted() == 7
+
+
+class Files:
+    """A pipeline of one query, which `mainstem run` runs until it has read all files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.runs = folder, 0
+
+    def put(self, *values: int) -> None:
+        (self.folder / "a").mkdir(exist_ok=True)
+        for v in values:
+            (self.folder / "a" / f"{v}.json").write_text(json.dumps({"v": v}) + "\n", encoding="utf-8")
+
+    def run(self, **checkpoint: int) -> tuple[int, str]:
+        """Exit code, and the reason of the failure."""
+        query = {
+            "name": "q",
+            "from": "counted",
+            "outputMode": "complete",
+            "to": [{"name": "table", "delta": {"path": f"{self.folder}/table"}}],
+            "trigger": {"availableNow": True},
+            "state": {"partitions": checkpoint["partitions"]},
+            "checkpoint": {"generation": checkpoint.get("generation", 1)},
+        }
+        spec = {
+            "sources": [
+                {"name": "a", "files": {"path": f"{self.folder}/a", "format": "json", "schema": "v INT"}}
+            ],
+            "views": [{"name": "counted", "sql": "SELECT v % 2 AS k, count(*) AS n FROM a GROUP BY v % 2"}],
+            "queries": [query],
+            "checkpoints": {"location": f"{self.folder}/checkpoints"},
+        }
+        document = self.folder / "run.yaml"
+        document.write_text(yaml.safe_dump(pipeline_head("p") | {"spec": spec}), encoding="utf-8")
+        self.runs += 1
+        with DriverProcess(document, self.folder / f"run-{self.runs}") as driver:
+            code = driver.wait(240)
+            reasons = re.findall(r"\[(Checkpoint\w+)\]", driver.stderr)
+            return code, reasons[-1] if reasons else ""
+
+    def counted(self) -> int:
+        return sum(row["n"] for row in DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist())
