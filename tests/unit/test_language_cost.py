@@ -1,13 +1,13 @@
 """No document costs its reader more than a few seconds: documents that grow within, and texts that parsers try in many ways.
 
-Seconds are of CPU, so that a busy machine fails nothing.
+Cost is counted in calls, so that a busy machine fails nothing.
 """
 
-import time
 from typing import Any
 
 import pytest
 from harness.documents import pipeline_head
+from harness.work import at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mainstem.errors import Problem, SpecInvalid
@@ -20,8 +20,8 @@ from mainstem.language.rules.relations.limits import MAX_SQL_TOTAL
 from mainstem.language.sql.facts import read
 
 
-CPU_SECONDS = 4.0
-"""Far above what any of these takes, far below what an exponential or quadratic walk would take."""
+CALLS = 20_000_000
+"""About four times the most that any of these makes, far below what an exponential or quadratic walk would make."""
 
 
 def document(views: list[dict[str, Any]], queries: int = 1, **spec: Any) -> dict[str, Any]:
@@ -42,15 +42,13 @@ def document(views: list[dict[str, Any]], queries: int = 1, **spec: Any) -> dict
 
 
 def problems(data: dict[str, Any]) -> list[Problem]:
-    """What refuses the document, within the time that it may take."""
-    started = time.process_time()
+    """What refuses the document, within the work that it may cost."""
     try:
-        meaning(read_object(data).graph)
-        errors: list[Problem] = []
+        with at_most(CALLS):
+            meaning(read_object(data).graph)
     except SpecInvalid as refused:
-        errors = [problem for problem in refused.problems if not problem.warning]
-    assert time.process_time() - started < CPU_SECONDS
-    return errors
+        return [problem for problem in refused.problems if not problem.warning]
+    return []
 
 
 def doubling(views: int, times: int = 2, between: str = ", ") -> list[dict[str, Any]]:
@@ -127,7 +125,7 @@ def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(graphs(), st.sampled_from([1, 8, 64]))
-def test_any_graph_of_views_is_checked_in_time(views: list[dict[str, Any]], queries: int) -> None:
+def test_any_graph_of_views_is_checked_at_bounded_cost(views: list[dict[str, Any]], queries: int) -> None:
     problems(document(views, queries))
 
 
@@ -146,11 +144,12 @@ FRAGMENTS = [
     st.sampled_from([20, 40, 200, MAX_SQL]),
     st.sampled_from(["", ")", " FROM ticks", "*/"]),
 )
-def test_any_repeated_fragment_is_read_in_time(head: str, fragment: str, times: int, tail: str) -> None:
+def test_any_repeated_fragment_is_read_at_bounded_cost(
+    head: str, fragment: str, times: int, tail: str
+) -> None:
     sql = (head + fragment * times)[: MAX_SQL - 400] + tail * min(times, 200)
-    started = time.process_time()
-    read(sql[:MAX_SQL])
-    assert time.process_time() - started < CPU_SECONDS
+    with at_most(CALLS):
+        read(sql[:MAX_SQL])
 
 
 @pytest.mark.parametrize(
@@ -162,20 +161,34 @@ def test_any_repeated_fragment_is_read_in_time(head: str, fragment: str, times: 
         pytest.param(
             "SELECT * FROM ticks JOIN (" * 12 + "SELECT 1" + ") JOIN ticks JOIN ticks" * 12, id="nested-joins"
         ),
+        pytest.param(
+            "SELECT * FROM " + "a, SELECT * FROM (LEFT JOIN ticks " * 40 + " FROM ticks" * 40,
+            id="query-without-brackets-in-a-join",
+        ),
+        pytest.param(
+            "SELECT * FROM ticks " + "GROUP BY JOIN SELECT JOIN TABLE " * 40 + ")" * 40, id="clauses-of-joins"
+        ),
+        pytest.param(
+            "SELECT * FROM ticks " + "(select NOT NATURAL JOIN ticks , SELECT " * 40,
+            id="natural-joins-and-commas",
+        ),
+        pytest.param(
+            "SELECT * FROM ticks " + "a, NATURAL JOIN ticks " * 200 + ")" * 200, id="commas-of-joins"
+        ),
+        pytest.param("SELECT * FROM " + "(" * 15600 + " FROM ticks" * 36, id="brackets-of-relations"),
         pytest.param("SELECT " + "struct(" * 40 + "1" + ")" * 40, id="structs"),
         pytest.param("SELECT " + "date(" * 40 + "1" + ")" * 40, id="dates"),
         pytest.param("SELECT CAST(a AS " + "array<" * 900 + "int" + ">" * 900 + ")", id="array-types"),
         pytest.param("FROM ticks" + " |> SELECT a" * 1300, id="pipes"),
         pytest.param("SELECT " + "(" * 7900 + "1" + ")" * 7900, id="brackets"),
-        pytest.param("SELECT a" + "+a" * 7900, id="sums"),
+        pytest.param("SELECT a" + "+a" * 2500, id="sums"),
         pytest.param("SELECT " + "NOT " * 4000 + "a", id="nots"),
         pytest.param("SELECT " + "CASE WHEN a THEN " * 600 + "1" + " END" * 600, id="cases"),
     ],
 )
-def test_ambiguous_texts_are_parsed_in_time(sql: str) -> None:
-    started = time.process_time()
-    read(sql)
-    assert time.process_time() - started < CPU_SECONDS
+def test_ambiguous_texts_are_parsed_at_bounded_cost(sql: str) -> None:
+    with at_most(CALLS):
+        read(sql)
     view = {"name": "v", "sql": sql[:MAX_SQL]}
     assert all(problem.reason != "DocumentTooComplex" for problem in problems(document([view])))
 
@@ -205,7 +218,7 @@ def test_the_total_size_of_sql_is_limited() -> None:
         ("append", "SELECT * FROM {} a JOIN {} b ON a.x > b.x"),
     ],
 )
-def test_long_plans_are_checked_in_time(mode: str, step: str) -> None:
+def test_long_plans_are_checked_at_bounded_cost(mode: str, step: str) -> None:
     """Over a thousand nodes, read by 64 queries: rules that look below each node would look at all of them again."""
 
     def view(index: int) -> dict[str, Any]:
@@ -216,12 +229,7 @@ def test_long_plans_are_checked_in_time(mode: str, step: str) -> None:
     data = document([view(index) for index in range(20)], 64)
     for query in data["spec"]["queries"]:
         query["outputMode"] = mode
-    started = time.process_time()
-    try:
-        read_object(data)
-    except SpecInvalid as refused:
-        assert refused.problems  # noqa: PT017
-    assert time.process_time() - started < CPU_SECONDS
+    problems(data)
 
 
 def test_a_rule_reports_a_hundred_problems_at_most() -> None:
@@ -247,7 +255,7 @@ def test_parameters_cannot_multiply_the_document() -> None:
     assert str(MAX_FILLED_SIZE) in problem.message
 
 
-def test_names_in_long_texts_over_wide_relations_are_resolved_in_time() -> None:
+def test_names_in_long_texts_over_wide_relations_are_resolved_at_bounded_cost() -> None:
     wide = ", ".join(f"column_{number} INT" for number in range(800))
     joins = " ".join(f"JOIN ticks t{number} ON t{number}.value = t0.value" for number in range(1, 24))
     wrong = ", ".join(f"t{number % 24}.colum_{number}" for number in range(700))
@@ -258,3 +266,11 @@ def test_names_in_long_texts_over_wide_relations_are_resolved_in_time() -> None:
         {"name": "ticks", "kafka": kafka, "decode": {"json": {"schema": wide[:16000]}}}
     ]
     assert len([problem for problem in problems(data) if problem.reason == "UnknownColumn"]) > 50
+
+
+def test_an_unknown_parameter_is_reported_once_in_each_text() -> None:
+    views = [{"name": f"v{index}", "sql": "SELECT ${p}, ${p}, ${q}, ${p}"} for index in range(2)]
+    assert [problem.path for problem in problems(document(views))] == [
+        *["spec.views[0].sql"] * 2,
+        *["spec.views[1].sql"] * 2,
+    ]

@@ -93,17 +93,26 @@ def _fill(
     if not isinstance(value, str) or "${" not in value:
         return value
 
+    reported: set[str] = set()  # once in each text: it may contain thousands
+
     def replacement(match: re.Match[str]) -> str:
-        name = match[1]
-        if match[2]:
-            message = "${ has no closing brace; close it, or write $${ for a literal ${"
-            report(_problem(part, path, message, at=match))
-        elif name is not None and name not in values:
-            message = f"unknown parameter ${{{name}}}{did_you_mean(name, list(values)) or _declared(values)}"
+        message = _unfillable(match, values) if match[0] not in reported else None
+        if message is not None:
+            reported.add(match[0])
             report(_problem(part, path, message, at=match))
         return _filled(match, values)
 
     return _PLACE.sub(replacement, value)
+
+
+def _unfillable(match: re.Match[str], values: Mapping[str, str]) -> str | None:
+    """What is wrong with a parameter in a text; None if nothing is."""
+    name = match[1]
+    if match[2]:
+        return "${ has no closing brace; close it, or write $${ for a literal ${"
+    if name is not None and name not in values:
+        return f"unknown parameter ${{{name}}}{did_you_mean(name, list(values)) or _declared(values)}"
+    return None
 
 
 def _filled(match: re.Match[str], values: Mapping[str, str]) -> str:
