@@ -13,8 +13,8 @@ JARS := app/jars/src/mainstem_jars/jars
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup lock jars wheels demo check format test test-unit test-spark test-services test-apiserver \
-	test-chart test-cluster test-full test-faults generate manifests servers images cluster-up cluster-down cluster-load \
+.PHONY: help setup lock jars wheels demo check lint format test test-unit test-spark test-services test-apiserver \
+	test-chart test-cluster test-full test-faults test-repeat generate manifests servers images cluster-up cluster-down cluster-load \
 	bench-overhead bench-operator bench-startup bench-recovery bench-streaming clean clean-cache
 
 help: ## list all targets
@@ -25,7 +25,7 @@ setup: .venv/ready-dev ## create .venv with everything for development
 .venv/ready-dev: requirements.lock pyproject.toml app/pyproject.toml operator/pyproject.toml $(JARS)/.ready
 	@sh bootstrap.sh uv java
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
-	$(INSTALL) $(BIN)/python --requirement requirements.lock
+	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python requirements.lock
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app --editable operator
 	@touch $@ .venv/ready-demo
 
@@ -76,12 +76,13 @@ manifests: generate servers ## write k8s/operator, from the chart's defaults
 demo: .venv/ready-demo ## run the flights of 2013 through a pipeline, and check the result
 	@$(BIN)/python demo/run.py
 
-check: setup ## check format, style, types and dependency rules, and run the unit tests
+check: lint test-unit ## check format, style, types and dependency rules, and run the unit tests
+
+lint: setup ## check format, style, types and dependency rules
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy --cache-dir $(CACHE)/mypy
 	@mkdir -p build && $(BIN)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
-	@$(PYTEST) -q -n 2 -m "not full" tests/unit
 
 format: setup ## format the code, and fix the style where ruff can
 	@$(BIN)/ruff format && $(BIN)/ruff check --fix
@@ -94,27 +95,29 @@ images: servers wheels ## build the images of app and operator, and of the serve
 	@sh bootstrap.sh cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.images
 
-TIERS := spark services apiserver chart cluster
-test: check servers wheels images ## run all tests but the long ones, and print the minutes of each tier
-	@$(BIN)/python tests/tiers.py -m "not full" -- $(TIERS)
+TIERS := unit spark chart apiserver services cluster
+RUN_TIERS := $(BIN)/python tests/tiers.py
+test: lint ## run the gate: the short tests of every tier, in fifteen minutes
+	@$(RUN_TIERS) -q -m "not full" -- $(TIERS)
+test-full: lint ## run all tests, including the long ones
+	@$(RUN_TIERS) --all -q -- $(TIERS)
+test-faults: setup ## inject every fault, and measure the time of recovery
+	@$(RUN_TIERS) --all -m faults -- services apiserver cluster
+test-repeat: setup ## run TESTS=... N=20 times beside a load on each core, each time with another seed
+	@$(BIN)/python tests/repeat.py $(or $(N),20) $(TESTS)
 
 test-unit: setup ## run the tests that need no JVM and no server
-	@$(PYTEST) -m "not full" tests/unit
+	@$(RUN_TIERS) -q -m "not full" -- unit
 test-spark: setup ## run the tests on local Spark
-	@$(BIN)/python tests/tiers.py -m "not full" -- spark
-test-services: setup servers wheels ## run the tests on real Kafka, S3 and PostgreSQL
-	@$(BIN)/python tests/tiers.py -m "not full" -- services
-test-apiserver: setup servers ## run the tests on a real etcd and kube-apiserver
-	@$(BIN)/python tests/tiers.py -m "not full" -- apiserver
-test-chart: setup servers ## run the tests of the chart, with helm and a real API server
-	@$(PYTEST) -m "not full" tests/chart
-test-cluster: setup images ## run the images on a real cluster: operator, drivers, executors
-	@$(PYTEST) -m "not full" tests/cluster
-test-full: check servers wheels images ## run all tests, including the long ones
-	@$(PYTEST) -q -m full tests/unit
-	@$(BIN)/python tests/tiers.py -- $(TIERS)
-test-faults: setup servers wheels images ## inject every fault, and measure the time of recovery
-	@$(BIN)/python tests/tiers.py -m faults -- services apiserver cluster
+	@$(RUN_TIERS) -q -m "not full" -- spark
+test-services: setup ## run the tests on real Kafka, S3 and PostgreSQL
+	@$(RUN_TIERS) -q -m "not full" -- services
+test-apiserver: setup ## run the tests on a real etcd and kube-apiserver
+	@$(RUN_TIERS) -q -m "not full" -- apiserver
+test-chart: setup ## run the tests of the chart, with helm and a real API server
+	@$(RUN_TIERS) -q -m "not full" -- chart
+test-cluster: setup ## run the images on a real cluster: operator, drivers, executors
+	@$(RUN_TIERS) -q -m "not full" -- cluster
 
 cluster-up: setup ## start a cluster of one node on this machine: kind if Docker answers, else bare (Linux, root)
 	@sh bootstrap.sh go cluster

@@ -1,6 +1,9 @@
-"""Run tiers of tests one after the other, and print what each took: `tiers.py [pytest's options] -- TIER ...`.
+"""Runs tiers of tests, the cheapest first, and prints what each took: `tiers.py [--all] [pytest's options] -- TIER ...`.
 
-Every tier runs, also after one that failed: a long run shows all failures. Fails where any tier did.
+A tier that fails ends the run, and properties have the same examples in each run. With `--all`, as in `make test-full`,
+the others run on, and properties draw other examples. A failed test is repeated once, alone and in
+a fresh process: if it passes then, it is unstable. The run stays green with up to three of them, and
+`build/unstable.txt` lists them.
 
 Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
 session of its own: they wait more than they compute, those of the API server most of all. Those of the chart and of the
@@ -8,53 +11,51 @@ cluster share one server, or the machine's network, and run one after the other.
 """
 
 import os
-import subprocess
+import random
 import sys
-import time
 from pathlib import Path
 
 from harness import classes
+from harness.fixtures import PROPERTIES
+from harness.gate import closing
+from harness.gate.tier_runs import Gate, Tier
 
 
-FOLDER = Path(__file__).parent
-SLOWEST = ("--durations=20", "--durations-min=5")
-"""Each tier prints its slowest tests."""
+ROOT = Path(__file__).resolve().parents[1]
+UNSTABLE = ROOT / "build" / "unstable.txt"
 CORES = min(4, os.cpu_count() or 1)
-WORKERS = {"spark": CORES, "services": CORES, "apiserver": CORES + 1}
-"""Workers of the tiers whose tests run side by side; with more, tests with time limits would fail."""
-SPREAD = ("--dist", "loadfile", "--no-loadscope-reorder")
-OF_SPARK = {"spark", "services"}
-"""Their tests start drivers by the dozen."""
+TIERS = {
+    tier.name: tier
+    for tier in (
+        Tier("unit", workers=CORES),
+        # Their tests start drivers by the dozen.
+        Tier("spark", workers=CORES, environment=classes.environment),
+        Tier("chart", targets=("servers",)),
+        Tier("apiserver", targets=("servers",), workers=CORES + 1),
+        Tier("services", targets=("servers", "wheels"), workers=CORES, environment=classes.environment),
+        Tier("cluster", targets=("images",)),
+    )
+}
+"""In the order of `make test`: Spark's tests need no server, so a fresh machine sees their result before it builds any."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tiers; 1 where one failed."""
+    """Run the tiers; 1 if any failed. `SEED` in the environment repeats the order of an earlier run."""
     cut = arguments.index("--")
-    options, tiers = arguments[:cut], arguments[cut + 1 :]
-    failures = []
-    for tier in tiers:
-        print(f"== {tier}", flush=True)
-        start = time.monotonic()
-        code = subprocess.run(
-            command(tier, options), env=os.environ | environment(tier), check=False
-        ).returncode
-        failures.append((tier, (time.monotonic() - start) / 60, code))
-    print(f"\n{'tier':12}{'minutes':>8}  result")
-    for tier, minutes, code in failures:
-        print(f"{tier:12}{minutes:8.1f}  {'passed' if code == 0 else f'FAILED ({code})'}")
-    print(f"{'all':12}{sum(minutes for _, minutes, _ in failures):8.1f}")
-    return int(any(code for _, _, code in failures))
-
-
-def command(tier: str, options: list[str]) -> list[str]:
-    """The command line of one tier."""
-    spread = ["-n", str(WORKERS[tier]), *SPREAD] if tier in WORKERS else []
-    return [sys.executable, "-m", "pytest", *options, *spread, *SLOWEST, str(FOLDER / tier)]
-
-
-def environment(tier: str) -> dict[str, str]:
-    """What a tier's tests have beside the environment."""
-    return classes.environment() if tier in OF_SPARK else {}
+    options, names = arguments[:cut], arguments[cut + 1 :]
+    seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
+    gate = Gate(ROOT, [option for option in options if option != "--all"], seed, "--all" in options)
+    if gate.keep_going:
+        os.environ[PROPERTIES] = "random"
+    passed = gate.run([TIERS[name] for name in names])
+    print(f"\n{closing.table(gate.runs)}\n\nslowest:\n{closing.slowest(gate.runs)}")
+    unstable = closing.unstable(gate.runs)
+    UNSTABLE.write_text(unstable and f"{unstable}\n")
+    if unstable:
+        print(f"\nunstable, to be mended first (seed {seed}):\n{unstable}")
+    if not passed:
+        print(f"\n{closing.red(gate.runs, seed)}")
+    return int(not passed)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,12 @@ from harness.postgres import Postgres
 from harness.s3 import S3Server
 
 
+PROPERTIES = "PROPERTIES"
+"""Environment variable: `random` draws other examples in each run; else each run has the same ones."""
 # The time of an example depends on the load of the machine.
-settings.register_profile("without-deadline", deadline=None)
-settings.load_profile("without-deadline")
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("random" if os.environ.get(PROPERTIES) == "random" else "same")
 
 
 @pytest.hookimpl(trylast=True)  # behind the shuffle
