@@ -36,7 +36,7 @@ TIERS = {
         Tier("cluster", targets=("images",)),
     )
 }
-"""In the order of `make test`: Spark's tests need no server, so a fresh machine sees their result before it builds any."""
+"""In the order of `make test`: what the later tiers need is built beside the first two, which need no server."""
 
 
 def main(arguments: list[str]) -> int:

@@ -11,6 +11,7 @@ from mainstem_operator.leadership.lease import DURATION_SECONDS
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 
 
+@pytest.mark.full(gate="unit/test_clocks.py::test_backoff_after_a_driver_that_this_operator_observed_running")
 @pytest.mark.parametrize(
     "seconds", [HOUR, pytest.param(-HOUR, marks=pytest.mark.full)], ids=["ahead", "behind"]
 )

@@ -57,6 +57,7 @@ def test_a_document_is_compared_with_the_running_revision_and_its_queries(ours: 
     assert verdict["queries"][0]["state"] == ours.status["queries"][0]["state"]
 
 
+@pytest.mark.full(gate="unit/test_estimates.py::test_the_running_revision_is_the_one_that_the_driver_reports")
 def test_the_revision_that_the_driver_took_over_is_compared(ours: Ours, tmp_path: Path) -> None:
     ours.start_running()
     ours.reports(reported={"revision": ours.status["revision"]})
@@ -73,6 +74,7 @@ def test_the_revision_that_the_driver_took_over_is_compared(ours: Ours, tmp_path
     assert text.splitlines()[-1] == "Nothing restarts."
 
 
+@pytest.mark.full(gate="unit/test_estimates.py::test_the_running_revision_is_the_one_that_the_driver_reports")
 def test_a_pipeline_without_a_document_that_ran_and_one_that_does_not_exist(
     ours: Ours, tmp_path: Path
 ) -> None:

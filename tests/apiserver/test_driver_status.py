@@ -228,6 +228,7 @@ def test_changes_are_batched_and_the_last_state_is_always_written(
     assert log.lines() == []
 
 
+@pytest.mark.full(gate="unit/test_cluster_status.py::test_without_a_change_the_driver_reports_each_minute")
 def test_without_a_change_only_the_time_is_written_once_a_minute(
     stored, cluster: StatusApi, quick: None
 ) -> None:
@@ -322,6 +323,7 @@ def test_outside_a_pod_there_is_no_account_to_write_with(monkeypatch: pytest.Mon
     assert nobody.value.reason == "ApiServerUnreachable"
 
 
+@pytest.mark.full(gate="apiserver/test_driver_status.py::test_missing_rights_are_logged_once_and_end_nothing")
 def test_after_an_outage_of_the_api_server_the_last_state_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Log, quick: None
 ) -> None:

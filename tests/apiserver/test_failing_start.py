@@ -107,6 +107,7 @@ def test_a_failing_start_makes_few_writes(failing: Failing) -> None:
     assert sum(failing.writes.values()) <= 14 * len(NAMES), failing.writes
 
 
+@pytest.mark.full(gate="unit/test_failed_steps.py::test_a_due_start_is_retried_without_an_event")
 def test_a_start_succeeds_after_the_webhook_is_removed(bed: Bed, webhooks: Webhooks, ours: Ours) -> None:
     with webhooks.asked(webhooks.closed, ours.namespace):
         ours.create()
@@ -156,6 +157,7 @@ def test_a_failed_later_start_is_reported_and_counts_as_one(webhooks: Webhooks, 
     assert ours.phase("Starting")["attempt"] == 2
 
 
+@pytest.mark.full(gate="unit/test_failed_steps.py::test_a_failed_stop_is_reported_and_waits")
 def test_a_failed_deletion_of_the_driver_is_reported(webhooks: Webhooks, ours: Ours) -> None:
     ours.start_running()
     with webhooks.asked(webhooks.closed, ours.namespace, operations=("DELETE",)):
@@ -168,6 +170,9 @@ def test_a_failed_deletion_of_the_driver_is_reported(webhooks: Webhooks, ours: O
     until(lambda: "does not delete" not in ours.condition("DriverRunning")["message"])
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_life.py::test_a_change_whose_pod_the_server_rejects_keeps_the_running_driver"
+)
 def test_a_change_whose_dry_run_fails_is_reported_and_keeps_the_driver(
     webhooks: Webhooks, ours: Ours
 ) -> None:
@@ -180,6 +185,9 @@ def test_a_change_whose_dry_run_fails_is_reported_and_keeps_the_driver(
     ours.await_driver_deletion()
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_life.py::test_a_restricted_namespace_accepts_our_pods_and_rejections_are_reported"
+)
 def test_a_quota_on_pods_is_reported(bed: Bed, ours: Ours) -> None:
     quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
     bed.core.create_namespaced_resource_quota(ours.namespace, quota)

@@ -76,6 +76,9 @@ def test_a_pod_that_does_not_start_is_named_with_its_cause_and_deleted(ours: Our
     assert ours.status["phase"] == "Running"
 
 
+@pytest.mark.full(
+    gate="unit/test_command_pod.py::test_a_command_that_writes_is_refused_until_the_driver_has_ended"
+)
 def test_commands_that_write_are_refused_while_the_driver_runs(ours: Ours, keeper: Path) -> None:
     ours.start_running()
     for words in (("rewind", ours.name, "--to", "1"), ("fork", ours.name, "/x"), ("rm", ours.name, "--yes")):
@@ -96,6 +99,9 @@ def test_an_interrupt_deletes_the_pod(ours: Ours, keeper: Path) -> None:
         assert command_pods(ours) == []
 
 
+@pytest.mark.full(
+    gate="apiserver/test_diff_cluster.py::test_two_rights_are_enough_and_without_them_the_api_server_is_quoted"
+)
 def test_without_the_permission_to_create_pods_the_api_server_is_quoted(ours: Ours) -> None:
     ours.start_running()
     reader = ours.bed.user(f"reader-{ours.namespace}", (), {ours.namespace: (RIGHTS[0], RIGHTS[1])})

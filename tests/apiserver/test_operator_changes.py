@@ -49,6 +49,9 @@ def test_a_change_that_misreads_a_checkpoint_never_stops_the_driver_and_undoing_
     assert ours.pod(1).metadata.deletion_timestamp is None
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_changes.py::test_the_earlier_document_restarts_while_its_change_is_refused"
+)
 def test_a_failed_driver_restarts_with_the_earlier_document_until_the_change_is_accepted(ours: Ours) -> None:
     spec = windowed("1 minute") | {"restart": {"backoff": "1 second"}}
     first = ours.start_running(spec)

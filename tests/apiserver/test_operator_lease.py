@@ -106,6 +106,7 @@ def test_a_holder_that_ends_hands_over_at_once(bed: Bed, started: Start) -> None
     assert holder(bed, namespace) == "second"
 
 
+@pytest.mark.full(gate="unit/test_lease.py::test_no_write_passes_a_closed_fence")
 def test_a_holder_suspended_beyond_its_lease_writes_nothing_afterwards(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     first, second = started("first", namespace), started("second", namespace)
@@ -135,6 +136,7 @@ def test_a_holder_suspended_beyond_its_lease_writes_nothing_afterwards(bed: Bed,
     assert second.alive
 
 
+@pytest.mark.full(gate="unit/test_lease.py::test_an_operator_without_its_lease_is_ready_only_as_a_standby")
 def test_two_versions_side_by_side_do_not_write_against_each_other(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     first = started("first", namespace)
@@ -158,6 +160,7 @@ def test_two_versions_side_by_side_do_not_write_against_each_other(bed: Bed, sta
     assert first.alive
 
 
+@pytest.mark.full(gate="unit/test_lease.py::test_the_leases_decide_which_operator_writes")
 def test_scopes_that_overlap_exclude_each_other_and_others_do_not(bed: Bed, started: Start) -> None:
     a, b = bed.namespace(), bed.namespace()
     first = started("first", a)
@@ -179,6 +182,7 @@ def test_scopes_that_overlap_exclude_each_other_and_others_do_not(bed: Bed, star
     assert (holder(bed), holder(bed, a)) == ("everywhere", "")
 
 
+@pytest.mark.full(gate="unit/test_lease.py::test_an_operator_without_its_lease_is_ready_only_as_a_standby")
 def test_without_rights_on_leases_the_operator_reports_it_and_writes_nothing(
     bed: Bed, started: Start
 ) -> None:
@@ -194,6 +198,7 @@ def test_without_rights_on_leases_the_operator_reports_it_and_writes_nothing(
     assert "finalizers" not in ours.get()["metadata"]
 
 
+@pytest.mark.full(gate="unit/test_lease.py::test_a_written_lease_is_read_back")
 def test_one_operator_holds_its_lease(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     operator, api = started("only", namespace, argv=(COMMAND,)), CoordinationV1Api(bed.client)

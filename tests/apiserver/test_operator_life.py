@@ -58,6 +58,7 @@ def test_a_pipeline_goes_from_apply_to_ready_to_deleted(ours: Ours) -> None:
     ours.await_events("DriverStarting", "Ready", "Deleting")
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_a_change_drains_then_removes_then_starts")
 def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
     first = ours.start_running()
     ours.change(timeZone="Europe/Zurich")
@@ -76,6 +77,7 @@ def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
     assert (status["attempt"], status["restarts"]) == (2, 0)
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_suspend_drains_and_resume_resets_the_restarts")
 def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
     ours.start_running()
     ours.change(suspend=True)
@@ -88,6 +90,7 @@ def test_suspend_stops_the_driver_and_resume_starts_another(ours: Ours) -> None:
     ours.await_events("DriverStarting", "Ready", "Draining", "Suspended", "DriverStarting")
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_a_restart_request_drains_then_starts_once")
 def test_a_restart_nonce_starts_a_driver_again_after_a_failure_and_while_it_runs(ours: Ours) -> None:
     ours.start_running(restart={"backoff": "300 seconds", "maxBackoff": "300 seconds"})
     ours.ends(4, "failed", "SinkRefused")
@@ -108,6 +111,7 @@ def test_a_restart_nonce_starts_a_driver_again_after_a_failure_and_while_it_runs
     assert ours.phase("Starting")["restartNonce"] == "3"
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_the_exit_of_a_driver_decides_the_next_phase")
 def test_the_status_has_the_class_of_each_failure_and_infrastructure_spends_no_budget(ours: Ours) -> None:
     ours.start_running(restart={"backoff": "1 second", "maxDriverRetries": 0})
     ours.ends(5, "failed", "StoreUnreachable")
@@ -140,6 +144,7 @@ def test_a_deletion_shortens_the_drain_of_a_pipeline_that_waits_for_its_batches(
     ours.gone()
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_backoff_doubles_to_its_maximum_and_resets")
 def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> None:
     # Long enough to be seen: the wait begins with the second, not the moment, at which the container ended.
     ours.start_running(restart={"backoff": "8 seconds"})
@@ -150,6 +155,7 @@ def test_a_failed_driver_is_restarted_and_its_failure_reported(ours: Ours) -> No
     ours.pod(2)
 
 
+@pytest.mark.full(gate="unit/test_clocks.py::test_backoff_after_a_driver_that_this_operator_observed_running")
 @pytest.mark.parametrize("hours", [-1, 1])
 def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> None:
     """The kubelet's time of the container's end is wrong by an hour."""
@@ -325,6 +331,9 @@ def test_old_documents_are_deleted_and_never_the_running_one(ours: Ours) -> None
     assert f"ConfigMap/ticks-{first}" in ours.belongings(), documents
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_an_invalid_document_that_never_ran_is_rejected_and_not_retried"
+)
 def test_documents_that_only_the_operator_can_reject_are_reported(bed: Bed) -> None:
     bed.operator.up()
     namespace = bed.namespace()
@@ -406,6 +415,9 @@ def test_the_operator_reads_no_secret_and_grants_itself_nothing(bed: Bed) -> Non
 # -- a lost node ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_the_pod_of_a_silent_node_is_deleted_by_force_and_the_next_driver_starts"
+)
 def test_a_node_that_never_confirms_the_end_of_its_pod_needs_nobody(ours: Ours) -> None:
     """No kubelet runs here: a deleted pod stays, as on a node without power."""
     first = ours.start_running()
@@ -421,6 +433,9 @@ def test_a_node_that_never_confirms_the_end_of_its_pod_needs_nobody(ours: Ours) 
     assert ours.phase("Running")["attempt"] == 2
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_without_a_fence_in_the_store_a_silent_node_waits_for_a_person"
+)
 def test_a_silent_node_keeps_the_name_of_a_pod_whose_checkpoints_are_on_a_volume(ours: Ours) -> None:
     mount = {"name": "c", "mountPath": "/checkpoints"}
     template = {
@@ -447,6 +462,9 @@ def test_a_driver_gets_the_identity_of_its_cluster_and_pipeline(ours: Ours) -> N
 # -- cost -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_process.py::test_a_restarted_operator_adopts_drivers_without_a_write"
+)
 def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
     bed.operator.stop()
     namespace = bed.namespace()

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import pytest
 from apiserver.operatorbed import Bed, Ours, until
 from kubernetes.aio import client as aio
 from kubernetes.aio.config.kube_config import load_kube_config
@@ -74,6 +75,9 @@ def _name_taken(ours: Ours) -> str:
     return str(condition["message"])
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_names.py::test_the_deletion_of_a_pipeline_keeps_an_account_role_and_binding_of_a_user"
+)
 def test_a_pipeline_does_not_take_over_an_account_role_and_binding_of_a_user(ours: Ours) -> None:
     bed, namespace = ours.bed, ours.namespace
     strangers = Strangers(bed, namespace)

@@ -25,6 +25,9 @@ def test_without_its_definition_the_operator_reports_one_line(bed: Bed) -> None:
     assert "kubectl apply" in output
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_upgrade.py::test_the_operator_rejects_the_previous_definition_in_one_line"
+)
 def test_a_definition_older_than_the_operator_is_rejected_in_one_line(bed: Bed) -> None:
     definitions = bed.dynamic.resources.get(
         api_version="apiextensions.k8s.io/v1", kind="CustomResourceDefinition"
@@ -61,6 +64,9 @@ def test_without_a_driver_image_the_operator_does_not_start(bed: Bed) -> None:
     assert "MAINSTEM_DRIVER_IMAGE" in one_line(output)
 
 
+@pytest.mark.full(
+    gate="apiserver/test_killed_between_writes.py::test_killed_after_a_write_the_next_operator_continues"
+)
 def test_after_a_kill_at_any_moment_there_is_one_driver_and_the_right_count(bed: Bed) -> None:
     """Each delay kills the operator at another step: finalizer, status, objects or pod."""
     namespace = bed.namespace()
@@ -81,6 +87,9 @@ def test_after_a_kill_at_any_moment_there_is_one_driver_and_the_right_count(bed:
         assert len(ours.pods()) == 1
 
 
+@pytest.mark.full(
+    gate="apiserver/test_killed_between_writes.py::test_killed_after_a_write_the_next_operator_continues"
+)
 def test_after_a_kill_between_driver_and_first_status_the_driver_is_adopted(ours: Ours) -> None:
     """Also if the pod's event comes before the operator waits for it; hiding the pod from the watch simulates this."""
     bed = ours.bed
@@ -117,6 +126,9 @@ def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
         ours.pod(2)
 
 
+@pytest.mark.full(
+    gate="apiserver/test_killed_between_writes.py::test_killed_after_a_write_the_next_operator_continues"
+)
 def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
     bed = ours.bed
     ours.start_running()
@@ -158,6 +170,7 @@ def versions(ours: Ours) -> tuple[Any, ...]:
     return ours.get()["metadata"]["resourceVersion"], pods, ours.events(), ours.belongings()
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_a_driver_that_vanished_after_a_report_is_lost")
 def test_changes_during_an_absence_of_the_operator_are_handled(ours: Ours) -> None:
     bed = ours.bed
     ours.start_running(restart={"backoff": "1 second"})
@@ -171,6 +184,9 @@ def test_changes_during_an_absence_of_the_operator_are_handled(ours: Ours) -> No
     new.pod(1)
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_upgrade.py::test_an_upgrade_restarts_no_driver_and_writes_nothing"
+)
 def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
     bed = ours.bed
     first = ours.start_running()

@@ -67,6 +67,9 @@ def test_an_image_that_does_not_exist_is_rolled_back_and_remembered(ours: Ours) 
     assert pod.metadata.annotations["mainstem.dev/attempt"] == "4"
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_rollback.py::test_the_running_driver_gets_the_healthy_document_back"
+)
 def test_a_query_that_fails_after_a_change_gets_the_healthy_document_in_the_same_driver(ours: Ours) -> None:
     first = healthy(ours)
     ours.change(**weight(3))
@@ -92,6 +95,9 @@ def test_a_query_that_fails_after_a_change_gets_the_healthy_document_in_the_same
     assert outcomes(ours) == ["Healthy", "Healthy", "RolledBack", "Healthy"]
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_rollback.py::test_no_rollback_to_a_checkpoint_that_the_changed_document_has_written"
+)
 def test_no_rollback_to_a_checkpoint_that_the_healthy_document_would_misread(ours: Ours) -> None:
     healthy(ours, windowed("1 minute"))
     ours.change(**windowed("5 minutes", generation=2))
@@ -109,6 +115,9 @@ def test_no_rollback_to_a_checkpoint_that_the_healthy_document_would_misread(our
     assert "rollback" not in ours.status
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_rollback.py::test_documents_that_a_rollback_may_need_are_protected"
+)
 def test_the_document_of_the_healthy_revision_stays_while_unhealthy_ones_come_and_go(ours: Ours) -> None:
     started(ours)
     ours.change(**weight(2))
@@ -131,6 +140,9 @@ def test_the_document_of_the_healthy_revision_stays_while_unhealthy_ones_come_an
     assert len(documents) <= 9, documents
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_updates.py::test_a_driver_that_has_started_and_not_reported_yet_gets_the_document_once_it_has_reported"
+)
 def test_a_changed_document_waits_for_the_report_of_a_driver_that_starts(ours: Ours) -> None:
     ours.create()
     pod = ours.runs()

@@ -14,6 +14,9 @@ pytestmark = pytest.mark.faults
 # -- a run is not done twice ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_a_first_driver_that_ended_before_the_first_status_is_evaluated_by_its_pod"
+)
 @pytest.mark.parametrize(
     ("code", "outcome", "policy", "phase"),
     [
@@ -51,6 +54,9 @@ def test_after_a_kill_before_the_first_status_an_ended_driver_is_not_started_aga
     assert ours.status["attempt"] == 1
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_a_run_that_completes_while_its_node_drains_is_complete"
+)
 def test_a_run_that_completes_while_its_node_drains_is_complete(ours: Ours) -> None:
     pod = ours.start_running(BOUNDED)
     ours.bed.core.delete_namespaced_pod(pod.metadata.name, ours.namespace)
@@ -64,6 +70,9 @@ def test_a_run_that_completes_while_its_node_drains_is_complete(ours: Ours) -> N
 # -- a driver that has never run ------------------------------------------------------------------------------------
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_a_driver_that_never_ran_is_replaced_when_settings_change"
+)
 def test_a_driver_that_never_ran_is_replaced_after_its_image_is_corrected(ours: Ours) -> None:
     bed = ours.bed
     ours.create()
@@ -136,6 +145,7 @@ def observed(ours: Ours) -> Any:
     return until(current, why="no healthy pod in the budget")
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_a_driver_that_others_drained_restarts_at_once")
 def test_an_eviction_drains_a_driver_if_its_budget_allows_it(ours: Ours) -> None:
     ours.start_running(driver={"podDisruptionBudget": {"maxUnavailable": 1}})
     assert observed(ours).disruptions_allowed == 1

@@ -57,6 +57,7 @@ def memory(pid: int) -> int:
         return int(file.read().split()[1]) * 4096
 
 
+@pytest.mark.full(gate="unit/test_limits.py::test_a_killed_validation_rejects_only_its_own_document")
 def test_expensive_documents_delay_no_other_pipeline(bed: Bed) -> None:
     """Doubling views, a view of open comments, joins with 2^40 parses, and 20 plain pipelines beside them."""
     bed.operator.up()
@@ -96,6 +97,7 @@ FRAGMENTS = [
 ]
 
 
+@pytest.mark.full(gate="unit/test_language_cost.py::test_any_repeated_fragment_is_read_to_an_end")
 @settings(
     max_examples=12,
     deadline=None,
@@ -168,6 +170,7 @@ def slow_webhook(bed: Bed, labels: dict[str, str]) -> Iterator[None]:
         server.server_close()
 
 
+@pytest.mark.full(gate="unit/test_turns.py::test_slow_keys_delay_no_other_key_once_they_are_known")
 def test_slow_webhooks_delay_no_other_namespace(bed: Bed) -> None:
     """Four namespaces have more waiting pipelines than the operator has turns; the probe still passes."""
     bed.operator.up()

@@ -109,6 +109,9 @@ def test_a_change_is_tried_beside_the_driver_and_applied_only_on_request(ours: O
     )
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_life.py::test_old_documents_are_deleted_and_never_the_running_one"
+)
 def test_however_many_documents_are_tried_those_in_use_stay(ours: Ours) -> None:
     first = healthy(ours)
     tried_before: set[str] = set()
@@ -129,6 +132,9 @@ def test_however_many_documents_are_tried_those_in_use_stay(ours: Ours) -> None:
     assert len(documents & (tried_before | {first})) <= KEPT_REVISIONS + 1
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_trials.py::test_a_document_that_is_changed_back_discards_the_trial_and_its_pod"
+)
 @pytest.mark.faults
 def test_a_discarded_document_is_never_applied_and_the_driver_that_fails_starts_with_the_one_before(
     ours: Ours,
@@ -156,6 +162,9 @@ def _attempt(pod: Any) -> str:
     return str(pod.metadata.annotations.get("mainstem.dev/attempt", ""))
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_trials.py::test_with_automatic_promotion_only_a_trial_that_has_passed_is_promoted"
+)
 def test_a_trial_that_passes_is_promoted_by_itself_and_leaves_no_pod(ours: Ours) -> None:
     healthy(ours)
     ours.change(**{**TRIED, "trial": {"promotion": "Automatic"}})
@@ -179,6 +188,9 @@ def test_a_trial_whose_pod_cannot_be_created_has_failed_and_the_driver_runs_on(o
     until(lambda: wanted(ours) == failed["revision"], why="not handed over")
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_trials.py::test_without_something_to_compare_the_document_is_applied_and_the_status_shows_why"
+)
 def test_a_first_start_is_not_tried_and_a_live_change_is_applied_at_once(ours: Ours) -> None:
     ours.create(trial={})
     pod = ours.runs()

@@ -57,6 +57,9 @@ def test_a_change_is_handed_to_the_driver_and_ready_is_true_only_once_it_runs(ou
     assert f"ConfigMap/ticks-{third}" in ours.belongings()
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_updates.py::test_after_a_refused_document_a_failed_driver_starts_with_the_previous_one"
+)
 @pytest.mark.faults
 def test_a_document_that_spark_refuses_never_stops_the_driver_nor_its_successor(ours: Ours) -> None:
     first = started(ours)
@@ -86,6 +89,9 @@ def test_a_document_that_spark_refuses_never_stops_the_driver_nor_its_successor(
     assert ours.condition("SpecValid")["status"] == "True"
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_updates.py::test_a_new_driver_replaces_one_that_cannot_or_does_not_apply_the_document"
+)
 def test_a_change_that_only_a_new_driver_can_apply_replaces_it(ours: Ours) -> None:
     first = started(ours)
     ours.change(image="registry.example/other:2")

@@ -187,6 +187,7 @@ def test_a_replica_on_standby_answers_with_the_same_certificate(webhook: Webhook
         assert json.load(answer)["response"]["allowed"] is False
 
 
+@pytest.mark.full(gate="chart/test_webhook.py::test_the_webhook_is_harmless_by_default")
 def test_without_the_webhook_documents_pass(webhook: Webhook) -> None:
     webhook.operator.kill()
     assert not webhook.rejects(INVALID)

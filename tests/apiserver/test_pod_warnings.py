@@ -4,6 +4,7 @@ import time
 
 import pytest
 from apiserver.operatorbed import Ours, until
+from harness.sampling import sampled
 from harness.waiting import within
 
 
@@ -14,7 +15,8 @@ WITHIN = 90.0
 
 
 @pytest.mark.parametrize(
-    ("reason", "message"), [("FailedMount", NO_SECRET), ("FailedCreatePodSandBox", SANDBOX)]
+    ("reason", "message"),
+    sampled([("FailedMount", NO_SECRET), ("FailedCreatePodSandBox", SANDBOX)], every=2),
 )
 def test_a_reason_that_only_an_event_of_the_driver_pod_has_is_in_the_condition(
     ours: Ours, reason: str, message: str

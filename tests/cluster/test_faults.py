@@ -17,7 +17,14 @@ from cluster.faultbed import MEMORY, ClusterFaultBed, kill_operators
 from harness.errors import HarnessError
 
 
-pytestmark = [pytest.mark.bare, pytest.mark.faults, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.bare,
+    pytest.mark.faults,
+    pytest.mark.timeout(3600),
+    pytest.mark.full(
+        gate="cluster/test_story.py::test_after_a_kill_within_a_batch_the_next_driver_continues"
+    ),
+]
 SECONDS = float(os.environ.get("MAINSTEM_FAULT_SECONDS", "60"))
 BRIEF = 15.0
 FENCED = 8
@@ -195,6 +202,7 @@ def silence_the_node(bed: Bed) -> None:
         bed.next_driver(uid, runs=False)
 
 
+@pytest.mark.full(gate="services/test_checkpoint_files.py::test_an_older_driver_creates_no_plan")
 @pytest.mark.parametrize(
     ("lose", "times"),
     [

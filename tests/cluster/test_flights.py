@@ -22,7 +22,13 @@ from harness.cluster.base import TestCluster
 from harness.records import Record, consume, new_producer, produce
 
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.story]
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.story,
+    pytest.mark.full(
+        gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
+    ),
+]
 SAMPLE = ROOT / "k8s" / "samples" / "flights-cluster.yaml"
 FLIGHTS, DEAD = 336_776, 12
 """Of the sample's topic."""
@@ -125,6 +131,7 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
     assert dead(servers) == DEAD
 
 
+@pytest.mark.full(gate="apiserver/test_crd.py::test_a_table_shows_the_printer_columns")
 def test_the_table_of_kubectl_shows_the_pipeline(flights: Pipeline) -> None:
     head, row = flights.kubectl("get", "sp", "flights").splitlines()
     assert head.split() == ["NAME", "READY", "PHASE", "REASON", "QUERIES", "LAG", "ROWS/S", "AGE"]
@@ -134,6 +141,7 @@ def test_the_table_of_kubectl_shows_the_pipeline(flights: Pipeline) -> None:
         assert word in wide
 
 
+@pytest.mark.full(gate="unit/test_cluster_status.py::test_a_query_fills_every_field_of_the_resource")
 def test_the_status_has_every_query(flights: Pipeline) -> None:
     # The watermark moves in a batch without data, after the last one; the status shows it ten seconds later at most.
     within(
@@ -177,6 +185,9 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data.strip()
 
 
+@pytest.mark.full(
+    gate="spark/test_live_changes.py::test_weights_and_budgets_change_without_a_restart_of_any_query"
+)
 def test_pools_and_weights_are_those_of_the_document(flights: Pipeline, tmp_path: Path) -> None:
     with flights.forwarded(4040, tmp_path) as ui:
         [application] = fetched(f"{ui}/api/v1/applications")
@@ -192,6 +203,7 @@ def test_pools_and_weights_are_those_of_the_document(flights: Pipeline, tmp_path
     assert pools["dead-letters"] == ("0", "1")
 
 
+@pytest.mark.full(gate="cluster/test_story.py::test_a_suspended_pipeline_drains")
 def test_suspend_drains_and_resume_continues(
     flights: Pipeline, servers: Servers, demo: dict[str, ModuleType]
 ) -> None:
@@ -221,6 +233,7 @@ def test_suspend_drains_and_resume_continues(
     assert flights.status()["attempt"] == 2
 
 
+@pytest.mark.full(gate="cluster/test_story.py::test_a_deletion_leaves_only_the_data")
 def test_delete_leaves_only_the_data(flights: Pipeline, servers: Servers) -> None:
     before = {prefix: len(servers.keys(prefix)) for prefix in ("flights/", "checkpoints/flights/")}
     flights.delete()

@@ -22,7 +22,10 @@ from harness.errors import HarnessError
 from harness.waiting import within
 
 
-pytestmark = pytest.mark.bare
+pytestmark = [
+    pytest.mark.bare,
+    pytest.mark.full(gate="cluster/test_provider.py::test_a_second_up_uses_the_same_cluster"),
+]
 
 AT = Layout("mainstem-test2", "198.18.78")
 _UP = """

@@ -110,6 +110,7 @@ COUNTED = {
 """A query with state that Spark can repartition."""
 
 
+@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
 def test_kubectl_mainstem_repartitions_state_in_a_pod_and_the_query_starts_on_it(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, **COUNTED))
     pipeline.wait("Ready", 240)
@@ -155,6 +156,7 @@ def uid_or_none(pipeline: Pipeline) -> str | None:
     return str(pod["metadata"]["uid"]) if pod else None
 
 
+@pytest.mark.full(gate="apiserver/test_operator_life.py::test_a_broken_change_keeps_the_running_driver")
 def test_a_broken_change_leaves_the_running_driver_running(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)
@@ -207,6 +209,7 @@ def applied_at(pipeline: Pipeline, times: int) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
+@pytest.mark.full(gate="cluster/test_story.py::test_the_running_driver_takes_a_changed_query_over")
 def test_a_change_reaches_the_running_driver_and_restarts_only_what_it_concerns(pipeline: Pipeline) -> None:
     def queries(weight: int, seconds: int, source: str = "ticks") -> dict[str, Any]:
         sink = [{"name": "out", "console": {"numRows": 1}}]
@@ -266,6 +269,9 @@ def committed(pipeline: Pipeline) -> int:
     )
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_rollback.py::test_an_image_that_does_not_exist_is_rolled_back_and_remembered"
+)
 def test_a_change_that_fails_is_rolled_back_and_rows_continue(pipeline: Pipeline) -> None:
     """First an image that does not exist, then a query that fails in the running driver."""
     document = small(pipeline.name, restart={"maxRetries": 0}, rollback={"progressDeadline": "30 seconds"})
@@ -316,6 +322,7 @@ queries:
 """Three queries. The rules take all of them, Spark's analysis does not take the view of one."""
 
 
+@pytest.mark.full(gate="spark/test_unready.py::test_the_other_queries_run")
 def test_a_query_that_spark_rejects_is_in_the_status_beside_two_that_run(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, **yaml.safe_load(HALF)))
     within(
@@ -339,6 +346,7 @@ def test_a_query_that_spark_rejects_is_in_the_status_beside_two_that_run(pipelin
     assert columns.startswith(f"{pipeline.name}   False   Degraded   {reason}   2 active, 1 failed "), columns
 
 
+@pytest.mark.full(gate="services/test_bad_input.py::test_missing_jars_are_reported")
 def test_an_image_without_the_jars_is_rejected_with_the_lines_that_build_another(pipeline: Pipeline) -> None:
     """`test_derived_image.py` runs such an image."""
     artifact = "org.mariadb.jdbc:mariadb-java-client:3.5.6"
@@ -352,6 +360,9 @@ def test_an_image_without_the_jars_is_rejected_with_the_lines_that_build_another
     assert pipeline.status()["lastTermination"]["exitCode"] == 5
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_process.py::test_a_restarted_operator_adopts_drivers_without_a_write"
+)
 def test_a_killed_operator_is_replaced_without_an_effect_on_drivers(
     cluster: TestCluster, pipeline: Pipeline
 ) -> None:
@@ -369,6 +380,9 @@ def test_a_killed_operator_is_replaced_without_an_effect_on_drivers(
     assert pipeline.phase("Suspended", 120)["lastTermination"]["outcome"] == "drained"
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_plan.py::test_a_finished_bounded_pipeline_is_complete_and_its_pod_deleted"
+)
 def test_a_finished_pipeline_is_complete(pipeline: Pipeline, servers: Servers) -> None:
     servers.create_topic(pipeline.name, 1)
     document = small(
@@ -401,6 +415,7 @@ def test_a_finished_pipeline_is_complete(pipeline: Pipeline, servers: Servers) -
     within(60, "the driver is removed", lambda: pipeline.driver() is None)
 
 
+@pytest.mark.full(gate="unit/test_cluster_status.py::test_a_driver_is_ready_when_every_query_is_active")
 def test_an_empty_topic_is_ready(pipeline: Pipeline, servers: Servers) -> None:
     servers.create_topic(pipeline.name, 1)
     document = small(
@@ -414,6 +429,7 @@ def test_an_empty_topic_is_ready(pipeline: Pipeline, servers: Servers) -> None:
     assert pipeline.condition("DataFlowing")["status"] == "Unknown"
 
 
+@pytest.mark.full(gate="unit/test_operator_plan.py::test_numbers_of_the_previous_driver_are_removed")
 def test_a_dead_driver_leaves_no_stale_number(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, restart={"backoff": "60 seconds"}))
     pipeline.wait("Ready", 240)
@@ -446,6 +462,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 """Ends the JVM below the driver."""
 
 
+@pytest.mark.full(gate="apiserver/test_operator_life.py::test_a_driver_may_write_only_its_own_status")
 def test_driver_a_cannot_write_the_status_of_b(cluster: TestCluster, pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     within(
@@ -481,6 +498,7 @@ def test_a_deleted_namespace_ends_within_the_drain_timeout(
     assert time.monotonic() - started < 20 + 30 + 30
 
 
+@pytest.mark.full(gate="unit/test_jvm.py::test_a_named_class_archive_is_used")
 def test_the_class_archive_is_used(pipeline: Pipeline) -> None:
     """As the pod's user, on a root that cannot be written, after the image was exported and imported."""
     document = small(pipeline.name)
@@ -498,6 +516,7 @@ def test_the_class_archive_is_used(pipeline: Pipeline) -> None:
     assert archived > 8_000
 
 
+@pytest.mark.full(gate="unit/test_operator_conditions.py::test_no_event_without_a_transition")
 def test_events_report_only_transitions(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name))
     pipeline.wait("Ready", 240)
@@ -509,6 +528,9 @@ def test_events_report_only_transitions(pipeline: Pipeline) -> None:
     assert len(mine) <= 3, mine
 
 
+@pytest.mark.full(
+    gate="apiserver/test_pod_warnings.py::test_a_reason_that_only_an_event_of_the_driver_pod_has_is_in_the_condition"
+)
 def test_a_missing_secret_is_named_in_the_condition(pipeline: Pipeline) -> None:
     """Only the events of the pod show it: the kubelet writes no other message."""
     document = small(pipeline.name)

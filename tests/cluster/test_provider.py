@@ -25,6 +25,9 @@ def test_a_second_up_uses_the_same_cluster(cluster: TestCluster) -> None:
     assert cluster.kubectl(*uid) == before
 
 
+@pytest.mark.full(
+    gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
+)
 def test_pods_reach_each_other_by_service_name(
     cluster: TestCluster, restricted: str, tool_image: str
 ) -> None:
@@ -48,6 +51,9 @@ def test_pods_reach_each_other_by_service_name(
     assert cluster.kubectl(*here, "logs", "client").strip() == "200 OK"
 
 
+@pytest.mark.full(
+    gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
+)
 def test_an_unknown_name_fails_at_once(cluster: TestCluster, restricted: str, tool_image: str) -> None:
     here = ("-n", restricted)
     lookup = pod("lookup", tool_image, "lookup", "broker.invalid")
@@ -96,6 +102,7 @@ def allowed(call: Callable[[], object]) -> bool:
     return True
 
 
+@pytest.mark.full(gate="apiserver/test_controllers.py::test_a_namespace_is_deleted_with_its_objects")
 def test_a_namespace_is_deleted_with_its_objects(cluster: TestCluster, tool_image: str) -> None:
     cluster.kubectl("create", "namespace", "short-lived")
     await_account(cluster, "short-lived")

@@ -15,7 +15,13 @@ from harness.cluster.base import TestCluster
 from harness.images import Image
 
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.story]
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.story,
+    pytest.mark.full(
+        gate="chart/test_lifecycle.py::test_a_release_is_installed_upgraded_uninstalled_and_installed_again"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +43,14 @@ def upgrade(cluster: TestCluster, images: dict[str, Image], *more: str) -> None:
     helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, *more, "--wait", "--timeout=120s")
 
 
+@pytest.mark.full(gate="chart/test_installed.py::test_the_self_test_passes_with_a_healthy_operator")
 def test_helm_test_passes(cluster: TestCluster, release: None) -> None:
     assert "Phase:          Succeeded" in helm(cluster, "test", "mainstem", "--timeout=180s")
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_upgrade.py::test_an_upgrade_restarts_no_driver_and_writes_nothing"
+)
 def test_an_upgrade_restarts_no_driver(
     cluster: TestCluster, images: dict[str, Image], pipeline: Pipeline
 ) -> None:

@@ -14,7 +14,13 @@ from harness.cluster.layout import Layout
 from mainstem_operator.manifests import rbac
 
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.bare]
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.bare,
+    pytest.mark.full(
+        gate="unit/test_operator_rbac.py::test_the_operator_has_exactly_the_rights_that_it_uses"
+    ),
+]
 Use = tuple[str, str, str]
 """(group, resource with its subresource, verb)."""
 

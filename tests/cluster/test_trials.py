@@ -8,7 +8,14 @@ from cluster.deployment import Pipeline, Servers, within
 from cluster.test_lives import small, uid
 
 
-pytestmark = [pytest.mark.bare, pytest.mark.S37, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.bare,
+    pytest.mark.S37,
+    pytest.mark.timeout(900),
+    pytest.mark.full(
+        gate="apiserver/test_operator_trials.py::test_a_change_is_tried_beside_the_driver_and_applied_only_on_request"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,13 @@ from harness.errors import HarnessError
 from harness.images import Image
 
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.timeout(600),
+    pytest.mark.full(
+        gate="apiserver/test_operator_webhook.py::test_an_invalid_document_is_rejected_with_its_path_and_reason"
+    ),
+]
 TIMEOUT = 3
 """Seconds that the API server waits for the webhook."""
 

@@ -24,6 +24,7 @@ from harness.kafka import Broker
 from harness.process import free_port
 from harness.records import Record
 from harness.s3 import S3Server
+from harness.sampling import sampled
 from mainstem.reasons import Exit
 from mainstem.runtime.failures.malformed_records import FIRST
 
@@ -188,6 +189,7 @@ def test_a_silent_broker_is_reported(unanswered: Unanswered, protocol: str) -> N
     assert ended.seconds < SOON
 
 
+@pytest.mark.full(gate="services/test_bad_input.py::test_an_unreachable_broker_is_reported")
 def test_unknown_broker_names_are_reported(laptop: Laptop) -> None:
     servers = "no-such-host.invalid:9092, PLAINTEXT://neither.invalid:1"
     ended = laptop.run(connections=[kafka_at(servers)], sources=[TOPIC])
@@ -227,6 +229,7 @@ def test_an_unreachable_store_is_reported(laptop: Laptop) -> None:
     assert ended.seconds < SOON
 
 
+@pytest.mark.full(gate="spark/test_unready.py::test_the_other_queries_run")
 def test_missing_inputs_are_reported(laptop: Laptop) -> None:
     ended = laptop.run(sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
     assert ended.code == Exit.NOT_READY
@@ -239,7 +242,7 @@ def test_missing_inputs_are_reported(laptop: Laptop) -> None:
     )
 
 
-@pytest.mark.parametrize("where", ["checkpoints", "sink"])
+@pytest.mark.parametrize("where", sampled(["checkpoints", "sink"], every=2))
 def test_directories_without_write_access_are_reported(laptop: Laptop, where: str) -> None:
     below = f"{laptop.folder}/file/below"
     spec: dict[str, Any] = {"sources": [RATE]}
@@ -255,6 +258,9 @@ def test_directories_without_write_access_are_reported(laptop: Laptop, where: st
     )
 
 
+@pytest.mark.full(
+    gate="unit/test_conf.py::test_a_missing_secret_is_reported_with_its_file_and_without_a_value"
+)
 def test_a_missing_secret_is_reported(laptop: Laptop, s3: S3Server) -> None:
     (laptop.folder / "secrets" / "s3-user").mkdir(parents=True)
     (laptop.folder / "secrets" / "s3-user" / "accessKey").write_text(s3.access_key, encoding="utf-8")
@@ -284,6 +290,7 @@ def test_missing_jars_are_reported(laptop: Laptop) -> None:
     )
 
 
+@pytest.mark.full(gate="unit/test_cli.py::test_verbose_adds_the_stack_trace")
 def test_verbose_shows_the_stack_trace(laptop: Laptop) -> None:
     ended = laptop.run("--verbose", sources=[{"name": "src", "files": {"path": "/data/nowhere"}}])
     assert ended.code == Exit.NOT_READY
@@ -350,6 +357,7 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
 Runs = Callable[[str], Ended]
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_missing_bucket_is_reported(runs: Runs) -> None:
     ended = runs("bucket")
     print(f"a wrong bucket was reported after {ended.seconds:.1f} s")
@@ -360,6 +368,7 @@ def test_a_missing_bucket_is_reported(runs: Runs) -> None:
     assert ended.seconds < SOON
 
 
+@pytest.mark.full(gate="spark/test_decode.py::test_fail_ends_the_query_with_the_position")
 @pytest.mark.S12
 def test_a_malformed_record_of_a_topic_is_reported(runs: Runs) -> None:
     ended = runs("records")
@@ -370,6 +379,7 @@ def test_a_malformed_record_of_a_topic_is_reported(runs: Runs) -> None:
     )
 
 
+@pytest.mark.full(gate="spark/test_file_records.py::test_a_malformed_line_ends_a_query_by_default")
 @pytest.mark.S12
 def test_a_malformed_line_of_a_file_is_reported(runs: Runs, laptop: Laptop) -> None:
     ended = runs("lines")
@@ -378,12 +388,14 @@ def test_a_malformed_line_of_a_file_is_reported(runs: Runs, laptop: Laptop) -> N
     assert ended.line.endswith("[MalformedRecord]")
 
 
+@pytest.mark.full(gate="services/test_data_loss.py::test_a_topic_recreated_while_its_query_runs_is_read")
 def test_a_missing_source_topic_is_reported(runs: Runs, kafka: Broker) -> None:
     ended = runs("topic read")
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: connection 'events' ({kafka.bootstrap_servers}): Kafka has no topic 'bad-input-missing' [TopicNotFound]"  # fmt: skip
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_missing_sink_topic_is_reported(runs: Runs, kafka: Broker) -> None:
     ended = runs("topic written")
     assert ended.code == Exit.NOT_READY
@@ -393,6 +405,7 @@ def test_a_missing_sink_topic_is_reported(runs: Runs, kafka: Broker) -> None:
     )
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_wrong_secret_is_reported(runs: Runs) -> None:
     ended = runs("secret")
     assert ended.code == Exit.NOT_READY
@@ -404,6 +417,7 @@ def test_a_wrong_secret_is_reported(runs: Runs) -> None:
     assert "wrong-secret" not in ended.stderr + ended.stdout
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 @pytest.mark.parametrize(("subject", "code"), [("checkpoints", Exit.NOT_READY), ("sink", Exit.QUERY_FAILED)])
 def test_a_read_only_store_is_reported(runs: Runs, subject: str, code: Exit) -> None:
     """A query whose store refuses access starts again as often as the document allows, for the keys may change."""
@@ -413,6 +427,7 @@ def test_a_read_only_store_is_reported(runs: Runs, subject: str, code: Exit) -> 
     assert ended.line.endswith("[StoreAccessDenied]")
 
 
+@pytest.mark.full(gate="spark/test_refused_parts.py::test_a_problem_has_the_position_of_the_name")
 def test_mismatched_types_are_reported(runs: Runs) -> None:
     ended = runs("type")
     assert ended.code == Exit.SPEC_INVALID
@@ -421,6 +436,7 @@ def test_mismatched_types_are_reported(runs: Runs) -> None:
     assert ended.line.endswith("[DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES]")
 
 
+@pytest.mark.full(gate="unit/test_session.py::test_a_heap_too_small_for_spark_is_reported_by_its_own_setting")
 def test_a_heap_too_small_for_spark_is_reported(runs: Runs) -> None:
     ended = runs("heap")
     assert ended.code == Exit.NOT_READY
@@ -428,6 +444,7 @@ def test_a_heap_too_small_for_spark_is_reported(runs: Runs) -> None:
     assert ended.line.endswith("[JvmNotStarted]")
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_property_that_the_kafka_client_rejects_is_reported(runs: Runs) -> None:
     ended = runs("client")
     assert ended.code == Exit.NOT_READY

@@ -134,6 +134,7 @@ def all_kinds(proxy: S3Proxy, kind: FaultKind, times: int | None) -> list[Fault]
     ]
 
 
+@pytest.mark.full(gate="services/test_checkpoint_files.py::test_a_write_that_the_store_rejects_fails")
 @pytest.mark.S29
 @pytest.mark.S31
 @pytest.mark.timeout(900)
@@ -169,6 +170,7 @@ def test_short_failures_of_checkpoint_writes_lose_and_repeat_nothing(bed: Bed, k
     bed.check(FILES)
 
 
+@pytest.mark.full(gate="services/test_checkpoint_files.py::test_an_older_driver_creates_no_plan")
 @pytest.mark.S29
 @pytest.mark.timeout(600)
 def test_a_second_driver_is_rejected_and_a_newer_driver_of_another_machine_takes_over(bed: Bed) -> None:
@@ -212,6 +214,9 @@ def test_a_second_driver_is_rejected_and_a_newer_driver_of_another_machine_takes
     bed.check(4)
 
 
+@pytest.mark.full(
+    gate="spark/test_leftovers.py::test_files_of_a_dead_driver_are_removed_after_their_batch_is_committed"
+)
 @pytest.mark.S29
 @pytest.mark.timeout(600)
 def test_a_late_entry_of_a_directory_log_names_existing_files(bed: Bed) -> None:
@@ -232,6 +237,9 @@ def test_a_late_entry_of_a_directory_log_names_existing_files(bed: Bed) -> None:
     assert bed.ids("folder") == list(range(4 * ROWS))
 
 
+@pytest.mark.full(
+    gate="services/test_small_files.py::test_a_store_without_conditional_writes_holds_no_checkpoints"
+)
 @pytest.mark.timeout(400)
 def test_a_store_without_conditional_writes_is_rejected(bed: Bed) -> None:
     bed.proxy.fail(".*[^/]", "overwrite")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
+from harness.sampling import sampled
 from harness.waiting import within
 from mainstem.runtime.checkpoint.ownership import RECORD, TOKEN
 from mainstem.runtime.spark.conf import CHECKPOINT_FILES
@@ -101,7 +102,7 @@ def test_a_write_that_the_store_rejects_fails(
     assert (bucket / name).read_text() == "plan"
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("overwrite", sampled([False, True], every=2))
 def test_a_write_that_is_rejected_once_succeeds(
     files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool
 ) -> None:
@@ -215,6 +216,14 @@ def test_state_costs_no_request_beyond_its_put(record: Path, files: Files, proxy
     print(first, again)
     assert first == ["PUT"]
     assert sorted(again) == ["GET", "HEAD", "PUT", "PUT"]
+
+
+def test_an_older_driver_creates_no_plan(record: Path, files: Files, bucket: Path) -> None:
+    plan = files.begin("7", "older")
+    own(record, "newer")
+    with pytest.raises(Py4JJavaError, match="MAINSTEM_CHECKPOINT_OWNER"):
+        plan.close()
+    assert not (bucket / "7").exists()
 
 
 def test_an_older_driver_replaces_no_state_of_the_newer(

@@ -138,6 +138,7 @@ def put_records(kafka: Broker, topic: str, *texts: str) -> None:
     produce(new_producer(kafka.client), topic, [Record(None, text.encode(), partition=0) for text in texts])
 
 
+@pytest.mark.full(gate="spark/test_checkpoint_copies.py::test_a_rewound_aggregation_counts_each_row_once")
 @pytest.mark.S37
 @pytest.mark.timeout(300)
 def test_a_rewound_query_reads_a_topic_from_its_old_offsets_and_show_has_the_ends(
@@ -169,6 +170,9 @@ def test_a_rewound_query_reads_a_topic_from_its_old_offsets_and_show_has_the_end
     assert values(stage, kafka, "rewound", "again", 2) == ["c", "d"]
 
 
+@pytest.mark.full(
+    gate="unit/test_checkpoint_files.py::test_a_topic_created_again_after_the_batch_does_not_look_read"
+)
 @pytest.mark.S37
 @pytest.mark.timeout(300)
 def test_a_rewound_query_skips_no_record_of_a_topic_that_was_created_again_since(

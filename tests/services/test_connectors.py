@@ -8,7 +8,13 @@ from harness.driver import DriverProcess
 from harness.mariadb import MariaDb
 
 
-pytestmark = [pytest.mark.S32, pytest.mark.S09]
+pytestmark = [
+    pytest.mark.S32,
+    pytest.mark.S09,
+    pytest.mark.full(
+        gate="spark/test_packages.py::test_an_artifact_comes_with_its_dependencies_that_spark_lacks"
+    ),
+]
 SAMPLE = Path(__file__).resolve().parents[2] / "k8s" / "samples" / "connectors" / "mariadb.yaml"
 
 

@@ -15,7 +15,12 @@ from harness.records import Record
 from harness.s3 import S3Server
 
 
-pytestmark = [pytest.mark.faults, pytest.mark.S04, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.S04,
+    pytest.mark.timeout(900),
+    pytest.mark.full(gate="unit/test_kafka_secrets.py::test_a_changed_secret_changes_the_properties"),
+]
 START = 240.0
 RECOVERY = 180.0
 """Seconds from the change of a Secret to the next row, on a machine that does other things too."""

@@ -8,6 +8,8 @@ from deltalake import DeltaTable
 from harness.checkpoints import newest
 from harness.driver import DriverProcess
 from harness.s3 import S3Server
+from mainstem.errors import NotReady
+from mainstem.language.model.queries import Query
 from mainstem.runtime.preflight import table_ownership
 from pyspark.sql import SparkSession
 
@@ -48,6 +50,9 @@ def document(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path / "first.yaml"
 
 
+@pytest.mark.full(
+    gate="services/test_delta_writers.py::test_of_many_simultaneous_owners_exactly_one_succeeds"
+)
 @pytest.mark.timeout(600)
 def test_a_second_pipeline_is_rejected_and_the_first_continues_after_a_kill(
     s3: S3Server, document: Path, tmp_path: Path
@@ -88,6 +93,12 @@ def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s
         won = racing(spark, file)
         assert len(won) == 1
         assert table_ownership.read(spark, file) == table_ownership.TableOwner(won[0], "now")
+    table = {"name": "t", "delta": {"path": f"s3a://ownership/race-{race}/"}}
+    query = Query.model_validate({"name": "q", "from": "a", "to": [table]})
+    table_ownership.take(spark, query, won[0])
+    with pytest.raises(NotReady, match=f"belongs to the pipeline '{won[0]}', since now") as refused:
+        table_ownership.take(spark, query, "another")
+    assert refused.value.reason == "TableOwnedByAnotherPipeline"
 
 
 def racing(spark: SparkSession, file: str) -> list[str]:

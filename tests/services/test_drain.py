@@ -72,8 +72,13 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(
     ("trigger", "count"),
-    [("default", 1), ("processingTime", 1), ("availableNow", 1)]
-    + [pytest.param(name, 14, marks=pytest.mark.full) for name in TRIGGERS],
+    [
+        ("processingTime", 1),
+        *(
+            pytest.param(name, count, marks=pytest.mark.full)
+            for name, count in [("default", 1), ("availableNow", 1), *((name, 14) for name in TRIGGERS)]
+        ),
+    ],
 )
 def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=count + 1)
@@ -96,6 +101,9 @@ def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_pa
         assert pipeline.ids() == list(range((number + 1) * LINES)), "every row once"
 
 
+@pytest.mark.full(
+    gate="spark/test_interrupt.py::test_a_batch_that_ignores_interruption_does_not_block_the_stop"
+)
 @pytest.mark.S34
 @pytest.mark.S36
 @pytest.mark.timeout(1200)
@@ -118,6 +126,9 @@ def test_a_deadline_shorter_than_the_batch_interrupts_it(trigger: str, tmp_path:
     assert pipeline.ids() == list(range(2 * LINES)), "every row once, the bare folder included"
 
 
+@pytest.mark.full(
+    gate="spark/test_interrupt.py::test_a_batch_that_ignores_interruption_does_not_block_the_stop"
+)
 @pytest.mark.S34
 @pytest.mark.timeout(600)
 def test_a_second_signal_interrupts_at_once(tmp_path: Path) -> None:
@@ -138,6 +149,7 @@ def test_a_second_signal_interrupts_at_once(tmp_path: Path) -> None:
 WAIT = "1 second, onTimeout: wait"
 
 
+@pytest.mark.full(gate="unit/test_restarts.py::test_a_drain_that_waits_has_no_deadline")
 @pytest.mark.S34
 @pytest.mark.faults
 @pytest.mark.timeout(900)

@@ -28,7 +28,11 @@ from mainstem.checkpoints.owner import LENGTH
 from services.test_checkpoint_faults import QUERIES, START, Bed
 
 
-pytestmark = [pytest.mark.faults, pytest.mark.S29]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.S29,
+    pytest.mark.full(gate="services/test_checkpoint_files.py::test_an_older_driver_creates_no_plan"),
+]
 BATCHES = 2
 """Files, and so batches, before a driver hangs, and again after it has woken up."""
 SOON = 3.0

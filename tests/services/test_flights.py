@@ -108,6 +108,7 @@ def test_the_totals_of_the_sample_are_exact(
         assert value not in message
 
 
+@pytest.mark.full(gate="spark/test_event_time.py::test_windows_of_every_kind_work_in_every_mode")
 @pytest.mark.S18
 @pytest.mark.timeout(900)
 def test_a_day_behind_the_watermark_is_reported_as_dropped(

@@ -26,6 +26,7 @@ from pg8000.exceptions import DatabaseError, InterfaceError
 from pyarrow.fs import S3FileSystem
 
 
+@pytest.mark.full(gate="services/test_outages.py::test_an_outage_ends_no_query_and_other_queries_continue")
 def test_a_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "secrets.token_bytes", lambda _: b"\xfb" * 16
@@ -41,6 +42,7 @@ def test_a_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPat
     assert {record.partition for record in read} == {0, 1, 2}
 
 
+@pytest.mark.full(gate="services/test_data_loss.py::test_expired_offsets_are_counted_or_end_the_query")
 def test_a_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
     kafka.create_topic("harness-short", configs={"retention.ms": "1", "segment.ms": "100"})
     kafka.produce("harness-short", [Record(None, b"gone", timestamp_ms=1)])
@@ -49,6 +51,9 @@ def test_a_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
         assert time.monotonic() < deadline, "the expired record is still there"
 
 
+@pytest.mark.full(
+    gate="services/test_jdbc.py::test_a_database_crash_between_staging_and_move_repeats_the_batch_without_duplicates"
+)
 def test_postgres_keeps_its_rows_through_kill_9_and_rejects_a_wrong_password() -> None:
     with Postgres() as server:
         server.run("CREATE TABLE numbers (n int)")
@@ -87,6 +92,7 @@ def s3_client(server: S3Server) -> Any:
     )
 
 
+@pytest.mark.full(gate="services/test_kill.py::test_kills_lose_and_repeat_nothing")
 def test_s3_returns_a_multipart_upload_after_kill_9() -> None:
     data = os.urandom(20 << 20)
     with S3Server() as server:
@@ -131,6 +137,9 @@ def test_a_read_only_s3_serves_reads_and_rejects_writes(s3: S3Server) -> None:
     assert (s3.root / "harness-readonly" / "note").exists()
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_names.py::test_apply_and_delete_with_the_uid_of_another_object_change_nothing"
+)
 def test_the_api_server_rejects_what_already_exists(control_plane: ControlPlane) -> None:
     config_maps = control_plane.dynamic_client().resources.get(api_version="v1", kind="ConfigMap")
     body = {"metadata": {"name": "harness"}, "data": {"a": "b"}}

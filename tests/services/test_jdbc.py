@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from harness import sparks
 from harness.postgres import Postgres
+from harness.sampling import sampled
 from harness.waiting import within
 from mainstem import names
 from mainstem.dataframes.sinks.database import _Database
@@ -168,8 +169,8 @@ def crash(postgres: Postgres, staging: str) -> None:
 
 
 @pytest.mark.S36
-@pytest.mark.parametrize("pooled", [False, True])
-@pytest.mark.parametrize("upsert", [None, ["id"]])
+@pytest.mark.parametrize("pooled", sampled([True, False], every=2))
+@pytest.mark.parametrize("upsert", sampled([None, ["id"]], every=2))
 def test_a_database_crash_between_staging_and_move_repeats_the_batch_without_duplicates(
     run: Run,
     spark: SparkSession,
@@ -229,11 +230,14 @@ def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) ->
 
 @pytest.mark.parametrize(
     ("columns", "upsert", "message"),
-    [
-        (None, None, "does not exist"),
-        ("id int", None, 'column "name"'),
-        (COLUMNS, ["id"], "no unique or exclusion constraint"),
-    ],
+    sampled(
+        [
+            (COLUMNS, ["id"], "no unique or exclusion constraint"),
+            (None, None, "does not exist"),
+            ("id int", None, 'column "name"'),
+        ],
+        every=3,
+    ),
 )
 def test_a_table_that_cannot_take_the_rows_is_reported_before_the_first_batch(
     run: Run, postgres: Postgres, table: str, columns: str | None, upsert: list[str] | None, message: str

@@ -89,7 +89,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", ["scram", *(pytest.param(way, marks=pytest.mark.full) for way in WAYS if way != "scram")]
+)
 def test_the_right_secret_reads_and_writes(
     bench: Bench, secured_kafka: SecuredBroker, way: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_wrong_password_is_rejected(bench: Bench) -> None:
     assert "Kafka refuses the credentials" in error.message
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_certificate_of_another_authority_is_rejected(bench: Bench, tmp_path: Path) -> None:
     other = Authority(tmp_path)
     bench.put("ca", **{"ca.crt": other.pair.certificate.read_text()})
@@ -148,6 +151,7 @@ def test_a_certificate_of_another_authority_is_rejected(bench: Bench, tmp_path: 
     assert error.reason == "KafkaTlsFailed"
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_missing_client_certificate_is_rejected(bench: Bench, secured_kafka: SecuredBroker) -> None:
     error = refused(bench, {"tls": {"secretRef": {"name": "ca"}}}, secured_kafka.tls_servers)
     assert error.reason == "KafkaTlsFailed"
@@ -161,6 +165,7 @@ def test_a_missing_secret_is_rejected(bench: Bench) -> None:
     assert error.value.reason == "SecretNotFound"
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_query_that_is_rejected_at_its_start_has_the_same_reason(
     bench: Bench, secured_kafka: SecuredBroker
 ) -> None:

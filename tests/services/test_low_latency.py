@@ -124,6 +124,7 @@ def test_real_time_writes_each_row_once_and_fast(spark: SparkSession, kafka: Bro
     assert soon < 2_500, "a batch of 5 seconds would hold a row for half of them, in the mean"
 
 
+@pytest.mark.full(gate="spark/test_decode.py::test_a_stream_counts_decoded_and_malformed_records_in_one_pass")
 @pytest.mark.S12
 def test_real_time_counts_malformed_records_and_violated_expectations(
     spark: SparkSession, kafka: Broker, tmp_path: Path
@@ -144,6 +145,7 @@ def test_real_time_counts_malformed_records_and_violated_expectations(
     assert (expectation.passed, expectation.violated) == (2, 1)
 
 
+@pytest.mark.full(gate="spark/test_triggers.py::test_spark_rejects_for_real_time_what_the_rules_reject")
 @pytest.mark.parametrize(
     "sql",
     [
@@ -178,6 +180,9 @@ def test_spark_rejects_for_real_time_what_the_rules_reject(
         start(session, build(session, graph, query), query).awaitTermination(60)
 
 
+@pytest.mark.full(
+    gate="spark/test_triggers.py::test_a_start_and_verify_accept_what_spark_writes_with_each_trigger"
+)
 def test_continuous_loses_no_row(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
     line = Line(spark, kafka, tmp_path, "continuous")
     with line.running(trigger={"continuous": "1 second"}) as running:
@@ -191,6 +196,9 @@ def test_continuous_loses_no_row(spark: SparkSession, kafka: Broker, tmp_path: P
         drained(running)
 
 
+@pytest.mark.full(
+    gate="unit/test_checkpoint_files.py::test_batches_that_async_progress_has_not_recorded_block_no_start"
+)
 def test_async_progress_may_repeat_rows_and_is_disabled_in_two_steps(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:

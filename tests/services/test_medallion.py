@@ -14,7 +14,10 @@ from harness.records import Record
 from harness.s3 import S3Server
 
 
-pytestmark = pytest.mark.faults
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.full(gate="spark/test_delta_source.py::test_the_table_is_read_and_then_each_commit_once"),
+]
 
 
 SAMPLE = Path(__file__).parents[2] / "k8s" / "samples" / "medallion.yaml"

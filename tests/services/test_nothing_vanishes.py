@@ -10,7 +10,13 @@ from harness.supervisor_loop import Stage
 from pyspark.sql import SparkSession
 
 
-pytestmark = [pytest.mark.S12, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.S12,
+    pytest.mark.timeout(600),
+    pytest.mark.full(
+        gate="services/test_kafka_sources.py::test_malformed_records_of_a_bounded_read_are_dead_letters"
+    ),
+]
 
 BAD = (None, b"", b" ", b"\xff\xfe", b"[1]", b'{"id": "x"}', b'{"id": 1', b'{"id": 1} tail', b"null")
 

@@ -51,6 +51,9 @@ def spec(stage: Stage, broker: Broker, topic: str, **more: Any) -> dict[str, Any
     }
 
 
+@pytest.mark.full(
+    gate="unit/test_outages.py::test_lag_is_unknown_and_no_query_idle_while_a_broker_does_not_answer"
+)
 def test_a_hanging_broker_is_in_the_status_and_the_lag_unknown_until_it_answers(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
@@ -114,6 +117,7 @@ def test_an_outage_ends_no_query_and_other_queries_continue(
     assert len(stage.rows("away")) == 5
 
 
+@pytest.mark.full(gate="services/test_data_loss.py::test_a_topic_recreated_while_its_query_runs_is_read")
 def test_a_query_waits_for_a_deleted_topic_without_a_restart(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
@@ -141,6 +145,7 @@ def delete(broker: Broker, topic: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.full(gate="unit/test_outages.py::test_lag_is_the_distance_from_the_read_offsets_to_the_newest")
 def test_the_lag_is_updated_while_a_batch_runs(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     broker.create_topic("grows")
     broker.produce("grows", records(1))
@@ -165,6 +170,7 @@ def test_the_lag_is_updated_while_a_batch_runs(spark: SparkSession, broker: Brok
         running.until(lambda: running["to-grows"].input_rows == 12 and running["to-grows"].lag == 0)
 
 
+@pytest.mark.full(gate="unit/test_kafka_options.py::test_a_timeout_of_the_user_is_never_shortened")
 def test_slow_brokers_get_the_time_that_their_connection_configures(
     spark: SparkSession, broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,11 @@ from harness.driver import DriverProcess
 from harness.s3 import S3Server
 
 
+pytestmark = pytest.mark.full(
+    gate="services/test_checkpoint_files.py::test_large_state_is_written_from_a_temporary_file"
+)
+
+
 LINES, LINE = 1_500, 48 << 10
 """Of bytes that no codec makes smaller: 72 MB, more than the 64 MiB of one part."""
 DOCUMENT = """

@@ -13,6 +13,11 @@ from harness.postgres import Postgres
 from mainstem import names
 
 
+pytestmark = pytest.mark.full(
+    gate="spark/test_several_sinks.py::test_a_failure_between_two_sinks_repeats_and_loses_nothing"
+)
+
+
 FILES, ROWS = 4, 5
 
 

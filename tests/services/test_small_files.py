@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from harness.documents import pipeline_head
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
 from mainstem.checkpoints.owner import DriverIdentity, parse, record_of
 from mainstem.errors import NotReady
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clients.exclusive_files import S3Object
+from mainstem.runtime.preflight import checks
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -44,6 +48,19 @@ def store(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[Any]:
 
     yield made
     proxy.heal()
+
+
+def test_a_store_without_conditional_writes_holds_no_checkpoints(
+    spark: SparkSession, proxy: S3Proxy, store: Any
+) -> None:
+    proxy.fail(".*[^/]", "overwrite")
+    query = {"name": "q", "from": "a", "to": [{"name": "out", "noop": {}}]}
+    location = f"{store('unconditional')}/checkpoints"
+    spec = {"sources": [{"name": "a", "rate": {}}], "queries": [query], "checkpoints": {"location": location}}
+    graph = Graph(StreamingPipeline.model_validate(pipeline_head("p") | {"spec": spec}))
+    with pytest.raises(NotReady) as refused:
+        checks.check_checkpoint_store(spark, graph)
+    assert refused.value.reason == "CheckpointStoreNotConditional"
 
 
 def test_encrypted_writes_reach_a_bucket_that_requires_encryption(

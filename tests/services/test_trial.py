@@ -16,6 +16,11 @@ from harness.s3 import S3Server
 from mainstem.language.model.status.trial_status import TrialQuery
 
 
+pytestmark = pytest.mark.full(
+    gate="spark/test_trial.py::test_another_filter_shows_exactly_the_rows_that_differ"
+)
+
+
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline

@@ -11,7 +11,10 @@ from mainstem.runtime.supervision import input_poller
 from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.faults
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.full(gate="spark/test_waiting.py::test_a_query_waits_for_a_missing_table_of_the_catalog"),
+]
 
 
 @pytest.mark.S09

@@ -16,6 +16,11 @@ from harness.records import Record
 from harness.s3 import S3Server
 
 
+pytestmark = pytest.mark.full(
+    gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
+)
+
+
 ROOT = Path(__file__).parents[2]
 ROWS = 500
 DOCUMENT = """

@@ -9,7 +9,11 @@ from harness.sampling import sampled
 from pyspark.sql import SparkSession
 
 
-pytestmark = [pytest.mark.S17, pytest.mark.timeout(400)]
+pytestmark = [
+    pytest.mark.S17,
+    pytest.mark.timeout(400),
+    pytest.mark.full(gate="spark/test_checkpoint_copies.py::test_a_rewound_aggregation_counts_each_row_once"),
+]
 COLUMNS: Final = "k STRING, n INT, x DOUBLE, t STRING"
 # Those of floating point are rounded, and lists sorted: a stream adds in another order.
 EXACT: Final = (

@@ -105,7 +105,7 @@ def test_a_bounded_query_ends_with_exact_rows_and_runs_again(bench: Bench) -> No
 
 
 @pytest.mark.S36
-@pytest.mark.parametrize("closed", sampled([0, 1, 2], every=2))
+@pytest.mark.parametrize("closed", sampled([1, 0, 2], every=3))
 def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, closed: int
 ) -> None:
@@ -136,6 +136,9 @@ def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     assert pq.read_table(bench.folder / "parquet").num_rows == 4
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_sink.py::test_complete_mode_replaces_the_table_and_its_columns_if_allowed"
+)
 def test_complete_mode_replaces_the_table(bench: Bench) -> None:
     query = bench.query("sorted", "delta", mode="complete")
     views = {"sorted": "SELECT * FROM visits ORDER BY zip"}
@@ -145,6 +148,7 @@ def test_complete_mode_replaces_the_table(bench: Bench) -> None:
     assert bench.delta("delta") == [("c", "9")]
 
 
+@pytest.mark.full(gate="spark/test_batch_queries.py::test_a_written_attempt_is_not_written_again")
 def test_update_mode_merges_by_keys(bench: Bench) -> None:
     query = bench.query("counted", "delta", mode="update", merge={"keys": ["zip"]})
     bench.run(query)
@@ -177,7 +181,7 @@ class Torn:
 
 
 @pytest.mark.S36
-@pytest.mark.parametrize("kind", sampled(["delta", "merge", "parquet"], every=2))
+@pytest.mark.parametrize("kind", sampled(["merge", "delta", "parquet"], every=3))
 def test_a_written_attempt_is_not_written_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
@@ -284,6 +288,7 @@ def test_a_query_runs_in_its_pool(bench: Bench) -> None:
     assert "in-its-pool" in pools
 
 
+@pytest.mark.full(gate="spark/test_interrupt.py::test_the_build_is_interrupted_and_running_queries_are_not")
 @pytest.mark.timeout(300)
 def test_a_drain_waits_and_a_second_signal_interrupts(bench: Bench) -> None:
     """After an interruption by the second signal, the next start repeats the run."""

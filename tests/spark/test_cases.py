@@ -232,6 +232,9 @@ def test_a_case_feeds_sources_of_all_kinds(kinds: Bench) -> None:
     assert outcome.passed, lines(outcome)
 
 
+@pytest.mark.full(
+    gate="spark/test_cases.py::test_windows_are_emitted_behind_the_watermark_and_late_rows_are_counted"
+)
 def test_steps_keep_their_state_and_quarantine_rows(kinds: Bench) -> None:
     outcome = kinds.run(
         {

@@ -133,6 +133,7 @@ def test_new_generation_starts_the_next_one_once_and_finds_it_again(changing: Ch
     assert ahead.checkpoint.endswith("/to-windowed/7"), "the document has the lowest generation"
 
 
+@pytest.mark.full(gate="unit/test_document_records.py::test_a_text_that_is_no_record_is_not_parsed")
 @pytest.mark.parametrize("spoiled", ["removed", "not parsed"])
 def test_a_checkpoint_without_a_readable_record_is_taken_as_it_is_and_gets_one(
     changing: Changing, spoiled: str

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow
 import pytest
 from deltalake import write_deltalake
-from harness.sampling import sampled
+from harness.sampling import only
 from harness.supervisor_loop import Stage, Turning
 from mainstem.changes import Effect, compare
 from mainstem.errors import NotReady
@@ -430,7 +430,11 @@ def outcomes(
     return run(cases, "after")
 
 
-@pytest.mark.parametrize("name", sampled(CHANGES, every=4))
+IN_THE_GATE = ("another key of the same name", "a group key added", "rates for files", "a view split in two")
+"""One of each kind: misread without a word, refused by Spark, refused by us, and one that changes nothing."""
+
+
+@pytest.mark.parametrize("name", only(CHANGES, IN_THE_GATE))
 def test_the_second_run_has_the_expected_rows_or_reason(outcomes: dict[str, Outcome], name: str) -> None:
     expected, outcome = CHANGES[name].expected, outcomes[name]
     if isinstance(expected, str):

@@ -49,6 +49,9 @@ def test_another_number_of_partitions_is_rejected_because_spark_would_lose_rows(
     assert run(streams, partitions=1) != sorted(f"{key} 2" for key in KEYS)
 
 
+@pytest.mark.full(
+    gate="unit/test_checkpoint_compatibility.py::test_a_setting_that_differs_from_the_checkpoint_is_reported"
+)
 def test_the_state_store_provider_stays_the_same(
     spark: SparkSession, tmp_path: Path, streams: Streams
 ) -> None:
@@ -62,6 +65,9 @@ def test_the_state_store_provider_stays_the_same(
     checkpoint_compatibility.refuse_change(spark, str(state.parent), State(partitions=3, provider="hdfs"))
 
 
+@pytest.mark.full(
+    gate="unit/test_checkpoint_compatibility.py::test_a_setting_that_differs_from_the_checkpoint_is_reported"
+)
 def test_a_query_without_state_fixes_nothing(spark: SparkSession, tmp_path: Path, streams: Streams) -> None:
     streams.run({"name": "q", "from": "a"}, views={})
     checkpoint_compatibility.refuse_change(

@@ -97,6 +97,7 @@ def test_a_rewound_aggregation_counts_each_row_once(
     assert command("verify", shown["to"])["sound"]
 
 
+@pytest.mark.full(gate="unit/test_checkpoint_files.py::test_a_copy_is_sound_and_continues_after_its_batch")
 def test_a_rewound_append_query_loses_no_row_of_a_table_that_knows_the_old_batches(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_rewound_append_query_loses_no_row_of_a_table_that_knows_the_old_batch
     assert [v for _, v in sorted(bench.rows("table"), key=lambda row: row[1])] == [0, 1, 1, 2, 2, 3, 4]
 
 
+@pytest.mark.full(gate="spark/test_leftovers.py::test_a_directory_ahead_of_the_checkpoint_is_rejected")
 def test_a_rewound_query_does_not_start_on_a_folder_that_has_its_later_batches(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ def files(folder: Path, name: str) -> list[dict[str, Any]]:
     return [{"name": "files", "parquet": {"path": f"{folder}/{name}"}}]
 
 
+@pytest.mark.full(gate="spark/test_checkpoint_copies.py::test_a_rewound_aggregation_counts_each_row_once")
 def test_a_fork_and_its_origin_both_continue(spark: SparkSession, tmp_path: Path) -> None:
     bench = Bench(spark, tmp_path, WINDOWS, outputMode="append")
     bench.put(0, 2, 4)
@@ -154,6 +157,7 @@ def test_a_fork_and_its_origin_both_continue(spark: SparkSession, tmp_path: Path
     assert (hours, forked) == ([0, 2, 4, 6], [4, 6])
 
 
+@pytest.mark.full(gate="unit/test_checkpoint_files.py::test_paths_of_schema_files_follow_the_copy")
 def test_a_query_with_python_state_continues_after_its_origin_was_removed(
     spark: SparkSession, tmp_path: Path
 ) -> None:

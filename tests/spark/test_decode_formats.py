@@ -117,6 +117,7 @@ def test_invalid_csv_lines_are_malformed(spark: SparkSession) -> None:
     )
 
 
+@pytest.mark.full(gate="spark/test_decode_formats.py::test_invalid_csv_lines_are_malformed")
 def test_a_csv_line_too_wide_for_the_parser_would_fail_the_query(spark: SparkSession) -> None:
     wide = spark.createDataFrame([("y," * 30_000,)], "value STRING")
     with pytest.raises(PySparkException, match="MALFORMED_CSV_RECORD"):
@@ -200,6 +201,7 @@ def test_truncated_or_extended_avro_records_are_malformed(spark: SparkSession, f
     assert max(map(len, bad.values())) < 100
 
 
+@pytest.mark.full(gate="spark/test_decode_formats.py::test_truncated_or_extended_avro_records_are_malformed")
 def test_invalid_avro_fails_neither_the_query_nor_the_jvm(spark: SparkSession) -> None:
     garbage = [
         b'{"a":1}',
@@ -316,6 +318,7 @@ CAMERA = (
 )
 
 
+@pytest.mark.full(gate="spark/test_decode_formats.py::test_avro_and_csv_accept_schema_files")
 def test_a_schema_file_works_like_ddl(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "schema.json"
     file.write_text(StructType.fromDDL(NESTED).json())
@@ -374,6 +377,7 @@ def counted(spark: SparkSession, tmp_path: Path) -> DataFrame:
     return spark.newSession().readStream.format("text").name("src").load(str(tmp_path / "in"))
 
 
+@pytest.mark.full(gate="spark/test_decode.py::test_a_stream_counts_decoded_and_malformed_records_in_one_pass")
 def test_a_stream_of_csv_counts_decoded_and_malformed_records_in_one_pass(
     counted: DataFrame, tmp_path: Path
 ) -> None:

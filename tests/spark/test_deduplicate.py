@@ -45,6 +45,7 @@ def test_duplicates_by_all_columns_are_dropped(bench: PipeBench) -> None:
     assert texts(bench) == ["a", "b"]
 
 
+@pytest.mark.full(gate="spark/test_event_time.py::test_several_stateful_operators_run_in_a_row")
 def test_state_with_the_column_of_the_watermark_is_dropped_behind_it(bench: PipeBench) -> None:
     bench.put("events", event(1, 0, "a"), event(1, 1, "b"), event(1, 1, "b"))
     assert texts(bench, columns=["id", "at"]) == ["a", "b"]

@@ -73,6 +73,9 @@ def test_a_missing_or_broken_table_does_not_end_maintenance(bench: DeltaBench) -
     assert maintenance.failures == 2
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_maintenance.py::test_maintenance_compacts_files_and_removes_unused_ones"
+)
 def test_maintenance_runs_beside_a_merge_and_a_reader_of_the_table(bench: DeltaBench) -> None:
     """Compaction each second while batches are merged; the merge never fails, and every row is there once."""
     (bench.folder / "in").mkdir()

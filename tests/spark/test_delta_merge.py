@@ -131,6 +131,9 @@ def test_a_repeated_batch_never_overwrites_newer_rows(bench: Bench, renamed: str
     assert bench.rows("out", "id", "v") == [(1, "newer"), (2, "newer")]
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_sink.py::test_each_batch_is_one_version_with_partitions_and_new_columns"
+)
 def test_new_columns_need_schema_evolution(bench: Bench) -> None:
     bench.spark.sql("SELECT 1 AS id, 'old' AS v, 'x' AS mine").write.format("delta").save(bench.path("out"))
     keyed = {"keys": ["id"], "exceptColumns": ["op"]}
@@ -140,6 +143,7 @@ def test_new_columns_need_schema_evolution(bench: Bench) -> None:
     assert bench.rows("out", "id", "v", "mine", "seq") == [(1, "new", "x", 2), (2, "more", None, 3)]
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_two_rows_of_one_key_need_a_sequence(bench: Bench) -> None:
     bench.merge((1, "a", 1), merge={"keys": ["id"]})
     with pytest.raises(StreamingQueryException) as caught:
@@ -162,6 +166,9 @@ def test_unknown_columns_are_rejected_before_a_table_is_created(bench: Bench) ->
     assert not (bench.folder / "out").exists()
 
 
+@pytest.mark.full(
+    gate="spark/test_several_sinks.py::test_a_batch_sorted_by_a_renamed_column_is_kept_and_read_by_every_sink"
+)
 @pytest.mark.S36
 def test_the_state_of_a_repeated_batch_is_kept_although_the_table_has_the_batch(bench: Bench) -> None:
     """A kill between table and checkpoint: the merge skips the batch, but the next batch needs its state."""

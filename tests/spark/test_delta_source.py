@@ -54,6 +54,9 @@ def test_the_table_is_read_and_then_each_commit_once(bench: Bench) -> None:
     assert (version, name, json.loads(offset)["reservoirVersion"]) == ("v2", "rows", 4)
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_sink.py::test_each_batch_is_one_version_with_partitions_and_new_columns"
+)
 @pytest.mark.parametrize("limit", [{"maxFilesPerTrigger": 1}, {"maxBytesPerTrigger": "1b"}])
 def test_a_batch_is_no_larger_than_its_limit(bench: Bench, limit: dict[str, Any]) -> None:
     batches = [progress.numInputRows for progress in bench.copy(**limit).recentProgress]
@@ -117,6 +120,7 @@ def test_the_change_feed_is_read_as_rows(bench: Bench) -> None:
     assert (failure.reason, failure.permanent) == ("DELTA_MISSING_CHANGE_DATA", True)
 
 
+@pytest.mark.full(gate="spark/test_delta_source.py::test_the_table_is_read_and_then_each_commit_once")
 def test_an_upstream_compaction_is_not_read_again(bench: Bench) -> None:
     bench.copy()
     bench.sql("OPTIMIZE t ", "t")
@@ -124,6 +128,9 @@ def test_an_upstream_compaction_is_not_read_again(bench: Bench) -> None:
     assert bench.rows("out") == list(range(9))
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_sink.py::test_each_batch_is_one_version_with_partitions_and_new_columns"
+)
 def test_a_new_upstream_column_is_read_after_a_restart(bench: Bench) -> None:
     """Each start builds the DataFrame again, with the new column."""
     bench.copy()
@@ -146,6 +153,7 @@ def test_a_replaced_table_is_not_read_further(bench: Bench) -> None:
     assert (failure.reason, failure.permanent) == ("SourceReplaced", True)
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 def test_spark_accepts_or_fails_late_what_the_conflict_rule_rejects(bench: Bench) -> None:
     """Why `FieldsConflict`: two starts fail at run time, and Spark silently ignores one of two switches."""
 

@@ -62,6 +62,7 @@ def test_windows_of_every_kind_work_in_every_mode(streams: Streams) -> None:
     }
 
 
+@pytest.mark.full(gate="spark/test_watermark_rows.py::test_a_view_read_twice_has_two_watermarks")
 @pytest.mark.S18
 def test_a_view_can_compute_event_time(streams: Streams) -> None:
     """A restart continues with state and watermark, and drops late rows."""
@@ -83,6 +84,7 @@ def test_a_view_can_compute_event_time(streams: Streams) -> None:
     assert (late.rows, late.status.dropped_by_watermark) == (["01:00 01:10 3"], 1)
 
 
+@pytest.mark.full(gate="spark/test_event_time.py::test_each_row_joins_its_airport")
 @pytest.mark.S20
 def test_a_stream_joins_a_table(streams: Streams) -> None:
     """Every join that is allowed; a changed table is seen by the next start."""
@@ -103,6 +105,7 @@ def test_a_stream_joins_a_table(streams: Streams) -> None:
     assert {result.status.state_rows for result in results.values()} == {0}
 
 
+@pytest.mark.full(gate="spark/test_refresh.py::test_changed_files_are_used_and_every_row_is_written_once")
 @pytest.mark.S20
 def test_a_changed_table_is_read_by_the_next_start(streams: Streams) -> None:
     streams.stream("a", None, "x 0:01 1")
@@ -114,6 +117,7 @@ def test_a_changed_table_is_read_by_the_next_start(streams: Streams) -> None:
     assert streams.run({"name": "q", "from": "v"}, views=views, sink="parquet")["q"].rows == ["1 X", "2 another"]  # fmt: skip
 
 
+@pytest.mark.full(gate="spark/test_event_time.py::test_several_stateful_operators_run_in_a_row")
 @pytest.mark.S21
 def test_impressions_join_clicks(streams: Streams) -> None:
     """A click counts within an hour; an impression without a click is emitted with nulls behind the watermark."""

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 
 DIES = """
 import json, os, signal, sys
@@ -38,6 +40,9 @@ spark.stop()
 """
 
 
+@pytest.mark.full(
+    gate="unit/test_executor_losses.py::test_the_newest_memory_loss_is_reported_for_ten_minutes"
+)
 def test_a_killed_executor_is_reported_with_time_and_reason() -> None:
     begun = time.time()
     done = subprocess.run(

@@ -51,12 +51,14 @@ def run(stage: Stage, *views: dict[str, Any], read: str = "parsed", **query: Any
         return running["to-out"]
 
 
+@pytest.mark.full(gate="spark/test_expectations.py::test_rows_of_an_aggregation_are_counted_as_emitted")
 def test_warn_counts_violations_and_keeps_rows(stage: Stage) -> None:
     status = run(stage, view(HAS_ID, HAS_WORD))
     assert counts(status) == {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
     assert len(stage.rows("out")) == 6
 
 
+@pytest.mark.full(gate="spark/test_expectations.py::test_nested_views_count_separately")
 def test_drop_removes_violating_and_null_rows(stage: Stage) -> None:
     status = run(stage, view(HAS_ID | {"onViolation": "drop"}, HAS_WORD))
     assert counts(status) == {"parsed.has_id": (3, 3), "parsed.has_word": (4, 2)}
@@ -103,6 +105,7 @@ def test_nested_views_count_separately(stage: Stage) -> None:
     assert [row["id"] for row in stage.rows("out")] == [1, 6]
 
 
+@pytest.mark.full(gate="spark/test_expectations.py::test_nested_views_count_separately")
 def test_a_random_expression_is_evaluated_once_a_row(stage: Stage) -> None:
     stage.put("lines", *(f"{number},x" for number in range(1, 200)))
     status = run(stage, view({"name": "lucky", "expect": "rand() < 0.5", "onViolation": "drop"}))
@@ -124,6 +127,7 @@ def test_rows_of_an_aggregation_are_counted_as_emitted(stage: Stage, mode: str) 
     assert counts(status) == {"parsed.has_id": (3, 3), "counted.few": (5, 0)}
 
 
+@pytest.mark.full(gate="spark/test_expectations.py::test_a_view_read_twice_counts_once")
 def test_a_self_join_counts_once(stage: Stage) -> None:
     pairs = view(sql="SELECT a.id FROM parsed a JOIN parsed b ON a.id = b.id", name="pairs")
     status = run(stage, view(HAS_ID | {"onViolation": "drop"}), pairs, read="pairs")
@@ -131,6 +135,7 @@ def test_a_self_join_counts_once(stage: Stage) -> None:
     assert [row["id"] for row in stage.rows("out")] == [1, 4, 6]
 
 
+@pytest.mark.full(gate="spark/test_several_sinks.py::test_a_batch_is_computed_once")
 def test_several_sinks_and_a_merge_count_once(stage: Stage) -> None:
     plain = {"name": "one", "delta": {"path": str(stage.folder / "one")}}
     two = {"name": "two", "delta": {"path": str(stage.folder / "two"), "merge": {"keys": ["word"]}}}

@@ -105,6 +105,7 @@ def test_lines_of_text_need_one_string_column(spark: SparkSession, tmp_path: Pat
     assert [problem.reason for problem in refused.value.problems] == ["TextNeedsOneColumn"]
 
 
+@pytest.mark.full(gate="spark/test_file_sinks.py::test_lines_of_text_need_one_string_column")
 def test_without_the_check_spark_rejects_two_columns_of_text_at_run_time(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ def test_java_functions_run(bench: PipeBench) -> None:
     assert bench.run(*views, query=query, functions=[shout, longest]) == [("4:PINEAPPLES!",)]
 
 
+@pytest.mark.full(gate="spark/test_functions.py::test_a_python_function_of_values_runs")
 @pytest.mark.S17
 def test_an_aggregate_in_python_over_a_stream_takes_a_collected_list(bench: PipeBench) -> None:
     sql = "SELECT geometric_of(collect_list(length(text))) AS g FROM orders"

@@ -77,6 +77,7 @@ def test_without_max_future_the_status_warns(stage: Stage) -> None:
     assert status.dropped_by_watermark == 10
 
 
+@pytest.mark.full(gate="spark/test_decode.py::test_fail_ends_the_query_with_the_position")
 @pytest.mark.S14
 def test_a_future_record_ends_a_query_that_fails_on_malformed_records(stage: Stage) -> None:
     (stage.folder / "lines").mkdir()

@@ -1,5 +1,6 @@
 """A request to end while queries are still built: what the building waits for is cancelled, what runs is not."""
 
+import math
 import threading
 import time
 from pathlib import Path
@@ -12,8 +13,11 @@ from mainstem.runtime.supervision.draining import stopped
 from pyspark.sql import DataFrame, SparkSession
 
 
+@pytest.mark.parametrize(
+    ("seconds", "forced"), [(0.0, False), (math.inf, True)], ids=["after the deadline", "by a second signal"]
+)
 def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, seconds: float, forced: bool
 ) -> None:
     own = spark.newSession()
     assert own.conf.get("spark.sql.streaming.stopTimeout") == "15s"
@@ -29,7 +33,7 @@ def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
     try:
         assert began.wait(60)
         begun = time.monotonic()
-        outcome = stopped("stuck", Stream(query, resident=False), begun, lambda: True)
+        outcome = stopped("stuck", Stream(query, resident=False), begun + seconds, lambda: forced)
         assert time.monotonic() - begun < 20
         assert (outcome.clean, outcome.pending) == (False, 0)
     finally:

@@ -229,6 +229,9 @@ def windows(changing: Changing, minutes: int, **more: Any) -> Any:
     }
 
 
+@pytest.mark.full(
+    gate="spark/test_live_changes.py::test_a_failed_query_whose_change_does_not_fit_its_checkpoint_refuses_no_document"
+)
 def test_a_query_that_changed_while_it_was_suspended_is_compared_with_its_checkpoint(
     changing: Changing,
 ) -> None:
@@ -309,6 +312,9 @@ def test_a_failed_query_whose_change_does_not_fit_its_checkpoint_refuses_no_docu
         assert run.supervisor.failures == []
 
 
+@pytest.mark.full(
+    gate="spark/test_live_changes.py::test_a_failed_query_whose_change_does_not_fit_its_checkpoint_refuses_no_document"
+)
 @pytest.mark.faults
 def test_a_failed_query_that_a_change_does_not_touch_starts_again_and_loses_nothing(
     changing: Changing,

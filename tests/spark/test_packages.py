@@ -59,6 +59,7 @@ def test_an_artifact_comes_with_its_dependencies_that_spark_lacks(repository: Pa
     assert packages.class_path(wanted, tmp_path) == jars, "what was resolved once is kept"
 
 
+@pytest.mark.full(gate="unit/test_packages.py::test_the_packages_of_a_document_are_copied_into_an_image")
 def test_an_image_gets_the_same_jars(repository: Path, tmp_path: Path) -> None:
     into = tmp_path / "image"
     done = CliRunner().invoke(main, ["packages", "install", "com.example:connector:1.0", "--into", str(into)])
@@ -74,6 +75,7 @@ def test_a_missing_artifact_is_named(repository: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
+@pytest.mark.full(gate="unit/test_packages.py::test_a_failure_of_ivy_is_reported_in_one_line")
 def test_an_unreachable_repository_is_named(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +86,7 @@ def test_an_unreachable_repository_is_named(
     assert error.value.reason == "PackagesNotResolved"
 
 
+@pytest.mark.full(gate="unit/test_packages.py::test_packages_come_after_the_jars_of_spark")
 def test_a_class_archive_fits_a_longer_class_path(tmp_path: Path) -> None:
     """What packages behind Spark's jars rely on: the classes of the archive are used, which another order would refuse."""
     [own] = (command_line.spark_home() / "jars").glob("ivy-*.jar")

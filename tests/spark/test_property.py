@@ -16,7 +16,7 @@ import pyarrow.dataset
 import pytest
 from deltalake import DeltaTable
 from harness.documents import pipeline_head
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import example as also
 from hypothesis import strategies as st
 from mainstem.dataframes.query import build, checkpoint, start
@@ -275,7 +275,7 @@ def empty_files() -> Example:
 
 @also(killed_twice())
 @also(empty_files())
-@settings(max_examples=4, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(phases=[Phase.explicit], suppress_health_check=list(HealthCheck), deadline=None)
 @given(examples())
 def test_a_stream_gives_the_rows_of_one_batch_over_all_rows(spark: SparkSession, example: Example) -> None:
     event(f"{example.ending.mode}, {example.trigger}, kills: {sum(example.kills)}")

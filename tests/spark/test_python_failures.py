@@ -138,6 +138,9 @@ def test_code_with_other_arguments_is_rejected_before_it_runs(
     assert text in message
 
 
+@pytest.mark.full(
+    gate="unit/test_attempts.py::test_each_attempt_is_one_line_with_its_number_and_the_next_try"
+)
 def test_the_log_of_a_failing_query_has_a_line_for_each_attempt_and_one_traceback(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

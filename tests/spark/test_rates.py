@@ -9,6 +9,7 @@ from mainstem.runtime.progress import rates
 from pyspark.sql import SparkSession
 
 
+@pytest.mark.full(gate="unit/test_rates.py::test_a_steady_source_shows_its_rate_for_any_length_of_batches")
 def test_a_steady_source_shows_its_rate_and_an_idle_one_zero(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,7 +95,7 @@ def _checked(session: SparkSession, plan: Any, mode: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("row", sampled(ROWS, every=3), ids=lambda row: row.id)
+@pytest.mark.parametrize("row", sampled(ROWS, every=12), ids=lambda row: row.id)
 def test_spark_rejects_what_the_rules_reject(session: SparkSession, folder: Path, row: Row) -> None:
     message = spark_says(session, row, folder)
     assert {mode: bool(text) for mode, text in message.items()} == {m: bool(row.reason(m)) for m in MODES}
@@ -127,7 +127,7 @@ def fate(
     return ""
 
 
-@pytest.mark.parametrize("row", sampled(LATE, every=3), ids=lambda row: row.id)
+@pytest.mark.parametrize("row", sampled(LATE, every=6), ids=lambda row: row.id)
 def test_spark_fails_at_run_time_what_the_rules_reject(
     session: SparkSession, folder: Path, tmp_path: Path, row: Row
 ) -> None:
@@ -137,6 +137,7 @@ def test_spark_fails_at_run_time_what_the_rules_reject(
         assert not reason or re.search(WORDS[reason], message), message
 
 
+@pytest.mark.full(gate="unit/test_stream_plans.py::test_a_plan_is_rejected_only_for_its_reason")
 def test_spark_would_write_nothing_below_a_second_watermark(
     session: SparkSession, folder: Path, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_spark_would_write_nothing_below_a_second_watermark(
         assert re.search(WORDS["WatermarkTwice"], fate(session, SILENT, mode, folder, tmp_path / mode))
 
 
+@pytest.mark.full(gate="unit/test_stream_plans.py::test_a_plan_is_rejected_only_for_its_reason")
 def test_spark_would_remove_the_rows_of_the_table_again_in_each_batch(
     session: SparkSession, folder: Path, tmp_path: Path
 ) -> None:

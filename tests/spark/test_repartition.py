@@ -55,6 +55,9 @@ def partitions(checkpoint: str) -> set[int]:
     return {store["partitions"] for operator in state for store in operator["stores"]}
 
 
+@pytest.mark.full(
+    gate="spark/test_repartition.py::test_a_sink_of_files_continues_after_the_batch_that_it_has_not_seen"
+)
 def test_a_repartitioned_aggregation_counts_each_row_once_in_a_merged_table(
     spark: SparkSession, tmp_path: Path, repartition: Command
 ) -> None:

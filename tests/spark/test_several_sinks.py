@@ -85,6 +85,7 @@ B: Rows = [{"k": "b", "v": "2", "n": 2}]
 C: Rows = [{"k": "a", "v": "3", "n": 3}]
 
 
+@pytest.mark.full(gate="spark/test_several_sinks.py::test_a_sink_added_later_gets_only_later_batches")
 def test_a_repeated_batch_is_written_to_no_table_twice(run: Run, tmp_path: Path) -> None:
     run(A, sinks(tmp_path))
     forget_commit(tmp_path, 0)
@@ -144,6 +145,9 @@ def test_a_batch_is_computed_once(run: Run, tmp_path: Path) -> None:
     assert delta(tmp_path / "a") == delta(tmp_path / "b") == delta(tmp_path / "c")
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_sink.py::test_complete_mode_replaces_the_table_and_its_columns_if_allowed"
+)
 def test_complete_replaces_the_table_and_the_view_in_memory(run: Run, tmp_path: Path) -> None:
     to: Rows = [
         {"name": "table", "delta": {"path": f"{tmp_path}/table"}},
@@ -159,6 +163,7 @@ def test_complete_replaces_the_table_and_the_view_in_memory(run: Run, tmp_path: 
     assert ordered([row.asDict() for row in session.table("kept").collect()]) == ordered(rows)
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 def test_without_the_rule_a_table_named_twice_would_lose_the_rows_of_the_second_sink(
     run: Run, tmp_path: Path
 ) -> None:
@@ -168,6 +173,7 @@ def test_without_the_rule_a_table_named_twice_would_lose_the_rows_of_the_second_
     assert delta(tmp_path / "table") == ordered(A)
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 def test_without_the_rule_a_merge_would_not_replace_in_complete_mode(run: Run, tmp_path: Path) -> None:
     """Why `OutputModeNotAllowed` refuses it: a group that is gone would stay."""
     to: Rows = [{"name": "a", "delta": {"path": f"{tmp_path}/a", "merge": {"keys": ["n"]}}}]

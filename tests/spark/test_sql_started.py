@@ -155,7 +155,7 @@ def runner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     spark.sparkContext.setLogLevel("WARN")
 
 
-@pytest.mark.parametrize("sql", sampled(SHAPES, every=2))
+@pytest.mark.parametrize("sql", sampled(SHAPES, every=6))
 def test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch(runner: Runner, sql: str) -> None:
     assert runner.run(sql) == ("same rows", "")
 

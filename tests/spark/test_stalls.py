@@ -48,6 +48,7 @@ def test_a_batch_that_hangs_is_started_again(spark: SparkSession, tmp_path: Path
     assert [row["value"] for row in stage.rows("out")] == sorted(lines)
 
 
+@pytest.mark.full(gate="unit/test_stalls.py::test_a_query_that_commits_or_waits_in_time_is_never_stalled")
 def test_a_query_without_data_is_not_stalled(spark: SparkSession, tmp_path: Path) -> None:
     stage = Stage(spark.newSession(), tmp_path)
     stage.put("in", "row")

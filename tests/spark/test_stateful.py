@@ -69,6 +69,7 @@ def test_an_initial_state_applies_before_the_first_row(bench: PipeBench) -> None
     assert bench.run(view, sources=sources) == [("ann", 14), ("bob", 2), ("dee", 9)]
 
 
+@pytest.mark.full(gate="spark/test_stateful.py::test_a_timer_fires_by_processing_time")
 def test_sessions_of_several_rows_end_by_event_time(bench: PipeBench) -> None:
     step = {"from": "events", "keys": ["user"], "processor": "visits:Sessions", "timeMode": "EventTime"}
     view = {"name": "v", "state": step | {"schema": "user STRING, page STRING, n INT"}}
@@ -93,6 +94,7 @@ def test_a_timer_fires_by_processing_time(bench: PipeBench) -> None:
         within(60, "both go offline", lambda: bench.rows() == wanted)
 
 
+@pytest.mark.full(gate="spark/test_stateful.py::test_a_timer_fires_by_processing_time")
 def test_a_value_expires_after_its_time_to_live(bench: PipeBench) -> None:
     view = {"name": "v", "state": COUNT | {"processor": "visits:Fleeting", "timeMode": "ProcessingTime"}}
     with running(bench, view):
@@ -101,6 +103,7 @@ def test_a_value_expires_after_its_time_to_live(bench: PipeBench) -> None:
         within(60, "a count anew", lambda: bench.rows() == [("ann", 1), ("ann", 2), ("bob", 1)])
 
 
+@pytest.mark.full(gate="spark/test_stateful.py::test_a_function_times_out_by_event_time")
 def test_a_function_times_out_by_processing_time(bench: PipeBench) -> None:
     step = (
         COUNT | COUNTERS["function"] | {"timeout": "ProcessingTimeTimeout", "arguments": {"timeout": "300"}}
@@ -134,6 +137,7 @@ def test_the_step_uses_the_output_mode_of_the_query(bench: PipeBench, mode: str)
     bench.start(view, query={"outputMode": mode, "to": [sink]}).awaitTermination(60)
 
 
+@pytest.mark.full(gate="unit/test_stream_plans.py::test_a_plan_is_rejected_only_for_its_reason")
 def test_an_aggregation_runs_above_state(bench: PipeBench) -> None:
     step = COUNT | COUNTERS["processor"] | {"schema": "user STRING, n BIGINT"}
     views = [{"name": "v", "state": step}, {"name": "all", "sql": "SELECT sum(n) AS n FROM v"}]
@@ -152,6 +156,7 @@ def test_unusable_code_is_rejected(bench: PipeBench) -> None:
         assert refused.value.reason == reason
 
 
+@pytest.mark.full(gate="unit/test_tracebacks.py::test_the_last_line_of_the_innermost_traceback_comes_first")
 def test_code_that_fails_in_a_batch_is_reported(bench: PipeBench) -> None:
     with pytest.raises(StreamingQueryException) as failed:
         bench.run({"name": "v", "state": COUNT | {"processor": "visits:Failing"}})
@@ -199,6 +204,7 @@ def test_spark_would_reject_an_event_time_timeout_without_a_watermark(bare: Bare
         bare.run(frame)
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 def test_spark_would_reject_a_processor_with_state_on_the_java_heap(bare: Bare) -> None:
     import visits
 
@@ -211,6 +217,7 @@ def test_spark_would_reject_a_processor_with_state_on_the_java_heap(bare: Bare) 
         bare.run(frame)
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 def test_spark_would_never_fire_an_event_time_timer_without_a_watermark(bare: Bare) -> None:
     import visits
 
@@ -223,6 +230,7 @@ def test_spark_would_never_fire_an_event_time_timer_without_a_watermark(bare: Ba
         assert bare.run(frame.selectExpr("user", "cast(n AS BIGINT) AS n")) == []
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 def test_spark_would_ignore_later_rows_of_an_initial_state(bare: Bare) -> None:
     import visits
 

@@ -120,6 +120,7 @@ def test_files_are_cleaned_up_after_reading(spark: SparkSession, tmp_path: Path,
     assert moved >= {"a", "b"} if kind == "archive" else not moved
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 @pytest.mark.S06
 def test_files_that_one_query_cleans_up_are_missing_for_another(spark: SparkSession, tmp_path: Path) -> None:
     """Why the document is refused."""
@@ -136,6 +137,7 @@ def test_files_that_one_query_cleans_up_are_missing_for_another(spark: SparkSess
     assert ("a",) not in [row for batch in batches(spark, tmp_path, source) for row in batch]
 
 
+@pytest.mark.full(gate="unit/test_bad_documents.py::test_a_bad_document_is_rejected_with_exactly_these_words")
 @pytest.mark.S06
 @pytest.mark.parametrize(
     ("options", "words"),
@@ -238,6 +240,7 @@ RUNNING = [
 ]
 
 
+@pytest.mark.full(gate="spark/test_streams.py::test_words_of_a_socket_are_counted_over_all_batches")
 @pytest.mark.S16
 def test_words_of_a_socket_are_counted_per_batch(spark: SparkSession, tmp_path: Path, lines: Lines) -> None:
     session = spark.newSession()
@@ -286,6 +289,7 @@ def test_words_of_a_socket_are_counted_over_all_batches(
     assert counts == (RUNNING if mode == "complete" else changed)
 
 
+@pytest.mark.full(gate="spark/test_streams.py::test_words_of_a_socket_are_counted_over_all_batches")
 @pytest.mark.S16
 def test_words_of_a_socket_are_shown_on_the_console(
     spark: SparkSession, tmp_path: Path, lines: Lines, capsys: pytest.CaptureFixture[str]

@@ -40,6 +40,7 @@ main()
 """
 
 
+@pytest.mark.full(gate="unit/test_stop.py::test_a_closed_terminal_never_forces_the_end")
 @pytest.mark.S34
 @pytest.mark.timeout(600)
 def test_a_closed_terminal_drains(tmp_path: Path) -> None:

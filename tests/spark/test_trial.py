@@ -146,6 +146,7 @@ def tried(spark: SparkSession, pipeline: Pipeline) -> Iterator[Any]:
     assert [file for file in after if file not in before and "/state/" not in file] == []
 
 
+@pytest.mark.full(gate="spark/test_trial.py::test_a_projection_above_an_aggregation_changes_the_rows_of_keys")
 def test_the_same_document_writes_the_same_rows_and_continues_from_the_state(
     tried: Any, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -182,6 +183,7 @@ def test_another_filter_shows_exactly_the_rows_that_differ(tried: Any) -> None:
     assert exit_code([trial]) == 9
 
 
+@pytest.mark.full(gate="unit/test_trial.py::test_a_query_that_does_not_continue_is_not_compared")
 def test_another_window_is_refused_and_the_other_queries_are_compared(tried: Any) -> None:
     changed = VIEWS["windows"]["sql"].replace("1 hour", "2 hours")
     trials = tried({"windows": changed}, "kept", "windows", batches=1)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from harness.checkpoints import blocking_problems, newest
 from harness.documents import pipeline_head
+from harness.sampling import sampled
 from harness.supervisor_loop import Stage
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.eligibility import async_progress_obstacles, obstacles
@@ -118,11 +119,14 @@ def test_spark_rejects_for_continuous_what_the_rules_reject(
 
 @pytest.mark.parametrize(
     "sql",
-    [
-        "SELECT value + 1 AS v FROM ticks WHERE value > 2",
-        "SELECT value, (SELECT max(id) FROM known) AS m FROM ticks",
-        "SELECT twice(value) AS v FROM ticks",
-    ],
+    sampled(
+        [
+            "SELECT value + 1 AS v FROM ticks WHERE value > 2",
+            "SELECT value, (SELECT max(id) FROM known) AS m FROM ticks",
+            "SELECT twice(value) AS v FROM ticks",
+        ],
+        every=3,
+    ),
 )
 def test_spark_accepts_for_continuous_what_the_rules_accept(bench: Bench, sql: str) -> None:
     graph = bench.graph(sql, CONTINUOUS, _sink(bench, "console"))
@@ -236,8 +240,12 @@ def committed(status: QueryProgress) -> int:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "chosen",
-    [set(TRIGGERS) - {"continuous"}, {"continuous"}],  # a continuous query needs all cores
-    ids=["batches", "continuous"],
+    [
+        {"available", "beside-rarely"},
+        {"continuous"},  # it needs all cores
+        pytest.param(set(TRIGGERS) - {"continuous"}, marks=pytest.mark.full),
+    ],
+    ids=["two", "continuous", "all others"],
 )
 def test_a_start_and_verify_accept_what_spark_writes_with_each_trigger(
     spark: SparkSession, tmp_path: Path, chosen: set[str]

@@ -99,6 +99,9 @@ def test_a_damaged_file_is_a_malformed_record_with_its_name(stage: Stage) -> Non
     assert letters_of == {"truncated.json.gz": (None, error), "none.json.gz": (None, error)}
 
 
+@pytest.mark.full(
+    gate="spark/test_unreadable_files.py::test_a_damaged_file_is_a_malformed_record_with_its_name"
+)
 @pytest.mark.S11
 def test_a_damaged_file_ends_a_query_that_fails_on_malformed_records(stage: Stage) -> None:
     damaged(stage.folder / "lines")

@@ -38,6 +38,7 @@ def test_a_query_waits_for_a_missing_directory(stage: Stage) -> None:
         assert run.supervisor.waiting == []
 
 
+@pytest.mark.full(gate="spark/test_waiting.py::test_a_query_that_is_rejected_after_its_wait_fails_alone")
 def test_a_query_waits_for_a_table_that_another_query_creates(stage: Stage) -> None:
     """In either order; the folder with a file but without a first version is not yet a table."""
     stage.put("raw", "a")
@@ -60,6 +61,9 @@ def test_a_bounded_query_fails_instead_of_waiting(stage: Stage) -> None:
     assert error.value.reason == "PathNotFound"
 
 
+@pytest.mark.full(
+    gate="spark/test_waiting.py::test_a_bounded_query_fails_when_no_query_is_left_to_create_its_table"
+)
 def test_a_bounded_query_waits_for_a_bounded_query_that_creates_its_table(stage: Stage) -> None:
     bounded = {"trigger": {"availableNow": True}}
     stage.put("raw", "a")

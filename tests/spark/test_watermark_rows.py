@@ -71,6 +71,7 @@ ONLY_X = "SELECT ts, v FROM a WHERE k = 'x'"
 OWN = {"sql": "SELECT k, ts FROM a WHERE v = 1", "watermark": WATERMARK}
 
 
+@pytest.mark.full(gate="spark/test_watermark_rows.py::test_a_view_read_twice_has_two_watermarks")
 @pytest.mark.parametrize(
     ("source", "views"),
     [

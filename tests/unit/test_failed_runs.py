@@ -1,5 +1,6 @@
 """The message of a run that ended with failed queries."""
 
+from mainstem.errors import Fenced
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.runner import query_failed
@@ -24,3 +25,10 @@ def test_a_failed_run_names_all_failed_queries() -> None:
         "query 'copy' failed: no space [DiskFull]; failed too: 'count': ValueError: odd [PythonFailed]; "
         "'third': full [OutOfMemory] [DiskFull]"
     )
+
+
+def test_a_run_that_lost_a_checkpoint_is_fenced_whatever_failed_first() -> None:
+    error = query_failed(
+        [failed("copy", "DiskFull", "no space"), failed("count", "Fenced", "a newer driver")]
+    )
+    assert (type(error), error.exit_code) == (Fenced, 8)

@@ -107,7 +107,7 @@ def test_a_tier_without_a_test_is_red(root: Path) -> None:
     assert "exit code 5" in closing.red(run.runs, 7)
 
 
-def test_a_failed_preparation_is_red_and_shows_the_end_of_its_log(root: Path) -> None:
+def test_a_failed_build_is_red_and_shows_the_end_of_its_log(root: Path) -> None:
     (root / "Makefile").write_text("servers:\n\t@echo no compiler >&2; exit 1\n")
     module(root, "a", "x", PASSES)
     run = gate(root)
@@ -170,3 +170,13 @@ def test_the_ten_slowest_tests_of_all_tiers_are_listed() -> None:
     lines = closing.slowest(runs).splitlines()
     assert len(lines) == closing.SLOWEST
     assert lines[0].split() == ["8.0", "s", "a8"]
+
+
+def test_what_a_later_tier_needs_is_built_beside_the_first_one_and_ends_with_a_red_run(root: Path) -> None:
+    # The first tier fails only once the build runs; the build ends only with the run.
+    (root / "Makefile").write_text("servers:\n\t@touch building; exec sleep 600\n")
+    text = f"import pathlib\ndef test_it():\n    while not pathlib.Path('{root}/building').exists(): pass\n    assert False\n"
+    module(root, "a", "x", text)
+    run = gate(root)
+    assert not run.run([Tier("a"), Tier("b", targets=("servers",))])
+    assert [tier.tier for tier in run.runs] == ["a"]

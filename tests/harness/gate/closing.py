@@ -16,15 +16,15 @@ _WIDTH = 160
 
 
 def table(runs: Sequence[TierRun]) -> str:
-    """Tests and minutes of each tier, and whether it passed; `setup` is what its servers and images took."""
+    """Tests and minutes of each tier, and whether it passed; `waited` is the time until its servers and images were built."""
     total = TierRun(
         "all",
-        sum(run.preparing for run in runs),
+        sum(run.waiting for run in runs),
         sum(run.testing for run in runs),
         [outcome for run in runs for outcome in run.outcomes],
     )
     rows = [f"{_numbers(run)}  {_result(run)}" for run in runs]
-    head = f"{'tier':12}{'tests':>7}{'setup':>8}{'minutes':>9}  result"
+    head = f"{'tier':12}{'tests':>7}{'waited':>8}{'minutes':>9}  result"
     return "\n".join([head, *rows, _numbers(total)])
 
 
@@ -55,7 +55,7 @@ def red(runs: Sequence[TierRun], seed: int) -> str:
 
 
 def _numbers(run: TierRun) -> str:
-    return f"{run.tier:12}{len(run.outcomes):7}{run.preparing / 60:8.1f}{run.testing / 60:9.1f}"
+    return f"{run.tier:12}{len(run.outcomes):7}{run.waiting / 60:8.1f}{run.testing / 60:9.1f}"
 
 
 def _result(run: TierRun) -> str:

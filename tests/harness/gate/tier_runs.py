@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.cache import tail
 from harness.gate.outcomes import Outcome, read
+from harness.gate.preparation import Preparation
 
 
 UNSTABLE_ALLOWED = 3
@@ -38,7 +38,7 @@ class TierRun:
     """What became of a tier.
 
     Attributes:
-        preparing: seconds that its targets of make took.
+        waiting: seconds until its targets of make were built.
         testing: seconds of its tests, with the repeated ones.
         outcomes: of its tests, as they ended first.
         unstable: those that failed, and passed alone.
@@ -47,7 +47,7 @@ class TierRun:
     """
 
     tier: str
-    preparing: float = 0.0
+    waiting: float = 0.0
     testing: float = 0.0
     outcomes: list[Outcome] = field(default_factory=list)
     unstable: list[Outcome] = field(default_factory=list)
@@ -77,31 +77,31 @@ class Gate:
     runs: list[TierRun] = field(default_factory=list)
 
     def run(self, tiers: Sequence[Tier]) -> bool:
-        """Whether all tests passed, at once or alone. Stops behind a tier that failed, unless `keep_going`."""
-        for tier in tiers:
-            print(f"== {tier.name}", flush=True)
-            run = TierRun(tier.name)
-            self.runs.append(run)
-            if self._prepared(tier, run):
-                self._test(tier, run)
-            if not run.passed and not self.keep_going:
-                break
+        """Whether all tests passed, at once or alone. Stops behind a tier that failed, unless `keep_going`.
+
+        What tiers need is built from the beginning, beside the tiers that need nothing.
+        """
+        targets = dict.fromkeys(target for tier in tiers for target in tier.targets)
+        preparation = Preparation(self.root, tuple(targets), self._file("preparation.log"))
+        preparation.start()
+        try:
+            for tier in tiers:
+                print(f"== {tier.name}", flush=True)
+                run = TierRun(tier.name)
+                self.runs.append(run)
+                self._run(tier, run, preparation)
+                if not run.passed and not self.keep_going:
+                    break
+        finally:
+            preparation.stop()
         return all(run.passed for run in self.runs)
 
-    def _prepared(self, tier: Tier, run: TierRun) -> bool:
-        """What the tier needs is built. Its output is shown only if that fails."""
-        if not tier.targets:
-            return True
-        log = self._file(f"{tier.name}-preparation.log")
+    def _run(self, tier: Tier, run: TierRun, preparation: Preparation) -> None:
         start = time.monotonic()
-        with log.open("w") as text:
-            code = subprocess.run(
-                ["make", *tier.targets], cwd=self.root, stdout=text, stderr=subprocess.STDOUT, check=False
-            ).returncode
-        run.preparing = time.monotonic() - start
-        if code:
-            run.broken = f"make {' '.join(tier.targets)} failed:\n{tail(log)}"
-        return code == 0
+        run.broken = preparation.error() if tier.targets else None
+        run.waiting = time.monotonic() - start
+        if run.broken is None:
+            self._test(tier, run)
 
     def _test(self, tier: Tier, run: TierRun) -> None:
         environment = os.environ | tier.environment()
