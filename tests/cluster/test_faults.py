@@ -1,7 +1,7 @@
 """Faults strike a pipeline that runs on the cluster; it recovers by itself, and each record is in each sink once.
 
 One pipeline runs through all faults of this file. MAINSTEM_FAULT_SECONDS sets how long the faults of `make test-faults`
-last; a few of them also run in `make test`, for a shorter time.
+last; `make test-full` also runs a few of them for a shorter time.
 """
 
 import os

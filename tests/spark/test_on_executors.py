@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.S06,
     pytest.mark.S10,
     pytest.mark.full,
-]  # test_lost_executor has one reader in make test
+]
 WITHIN = 240.0
 ROWS = [{"n": 1, "s": "x"}, {"n": 2, "s": "y"}]
 SCHEMA = "n INT, s STRING"
