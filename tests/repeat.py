@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     """0 if all runs passed, else the exit code of the run that failed."""
     number, tests = int(arguments[0]), arguments[1:]
     first = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**31))
-    environment = os.environ | {PROPERTIES: "random"}
+    environment = {PROPERTIES: "random"} | os.environ
     for tier in TIERS.values():
         if any(test.startswith(f"tests/{tier.name}/") for test in tests):
             environment |= tier.environment()
@@ -27,7 +27,8 @@ def main(arguments: list[str]) -> int:
             command = [sys.executable, "-m", "pytest", "-q", f"--randomly-seed={seed}", *tests]
             code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
             if code:
-                print(f"RED: make test-repeat N=1 SEED={seed} TESTS='{' '.join(tests)}'")
+                again = f"N=1 SEED={seed} PROPERTIES={environment[PROPERTIES]}"
+                print(f"RED: make test-repeat {again} TESTS='{' '.join(tests)}'")
                 return code
     return 0
 

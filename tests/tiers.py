@@ -45,8 +45,7 @@ def main(arguments: list[str]) -> int:
     options, names = arguments[:cut], arguments[cut + 1 :]
     seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
     gate = Gate(ROOT, [option for option in options if option != "--all"], seed, "--all" in options)
-    if gate.keep_going:
-        os.environ[PROPERTIES] = "random"
+    properties = os.environ.setdefault(PROPERTIES, "random" if gate.keep_going else "same")
     passed = gate.run([TIERS[name] for name in names])
     print(f"\n{closing.table(gate.runs)}\n\nslowest:\n{closing.slowest(gate.runs)}")
     unstable = closing.unstable(gate.runs)
@@ -54,7 +53,7 @@ def main(arguments: list[str]) -> int:
     if unstable:
         print(f"\nunstable, to be mended first (seed {seed}):\n{unstable}")
     if not passed:
-        print(f"\n{closing.red(gate.runs, seed)}")
+        print(f"\n{closing.red(gate.runs, seed, properties)}")
     return int(not passed)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from apiserver.operatorbed import ROOT, Bed, Operator, Ours, until
 from apiserver.test_operator_updates import started, wanted, weight
+from harness.sampling import only
 from kubernetes.watch import Watch
 
 
@@ -197,9 +198,7 @@ SOME = [("start", 6), ("replacement", 2), ("handover", 3), ("deletion", 1)]
 """Before and after the pod, where another driver could start, or a start count twice."""
 
 
-@pytest.mark.parametrize(
-    ("name", "write"), [*SOME[:2], *(pytest.param(*row, marks=pytest.mark.full) for row in SOME[2:])]
-)
+@pytest.mark.parametrize(("name", "write"), only(SOME, SOME[:2]))
 def test_killed_after_a_write_the_next_operator_continues(
     fresh: Bed, name: str, write: int, tmp_path: Path
 ) -> None:

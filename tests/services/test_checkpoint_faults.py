@@ -138,7 +138,7 @@ def all_kinds(proxy: S3Proxy, kind: FaultKind, times: int | None) -> list[Fault]
 @pytest.mark.S29
 @pytest.mark.S31
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", ["refuse", pytest.param("cut", marks=pytest.mark.full)])
+@pytest.mark.parametrize("kind", ["refuse", "cut"])
 def test_failed_checkpoint_writes_and_a_kill_lose_and_repeat_nothing(bed: Bed, kind: FaultKind) -> None:
     """Plan and commit fail for as long as the first driver lives."""
     faults = all_kinds(bed.proxy, kind, None)

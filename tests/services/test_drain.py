@@ -11,6 +11,7 @@ import pyarrow.dataset
 import pytest
 from harness.checkpoints import newest
 from harness.driver import DriverProcess
+from harness.sampling import only
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "slow_batches.yaml"
@@ -72,13 +73,7 @@ def signals(count: int) -> Iterator[tuple[signal.Signals, float]]:
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(
     ("trigger", "count"),
-    [
-        ("processingTime", 1),
-        *(
-            pytest.param(name, count, marks=pytest.mark.full)
-            for name, count in [("default", 1), ("availableNow", 1), *((name, 14) for name in TRIGGERS)]
-        ),
-    ],
+    only([(name, count) for count in (1, 14) for name in TRIGGERS], [("processingTime", 1)]),
 )
 def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=count + 1)
@@ -107,10 +102,7 @@ def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_pa
 @pytest.mark.S34
 @pytest.mark.S36
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(
-    "trigger",
-    [name if name == "processingTime" else pytest.param(name, marks=pytest.mark.full) for name in TRIGGERS],
-)
+@pytest.mark.parametrize("trigger", TRIGGERS)
 def test_a_deadline_shorter_than_the_batch_interrupts_it(trigger: str, tmp_path: Path) -> None:
     pipeline = Pipeline(tmp_path, trigger, files=2, drain="1 second")
     with pipeline.run() as driver:

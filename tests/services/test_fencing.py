@@ -98,8 +98,8 @@ def all_read(bed: Bed, files: int) -> bool:
     ("takeovers", "program"),
     [
         pytest.param(2, None, id="2"),
-        pytest.param(20, None, id="20", marks=pytest.mark.full),
-        pytest.param(5, with_executors.PROGRAM, id="5-with-executors", marks=pytest.mark.full),
+        pytest.param(20, None, id="20"),
+        pytest.param(5, with_executors.PROGRAM, id="5-with-executors"),
     ],
 )
 def test_the_older_of_two_drivers_is_fenced_and_every_row_is_there_once(

@@ -9,6 +9,7 @@ import pytest
 from harness.kafkasecured import SecuredBroker
 from harness.pki import Authority
 from harness.records import Record
+from harness.sampling import only
 from mainstem.errors import NotReady
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.spark import secrets
@@ -89,9 +90,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(
-    "way", ["scram", *(pytest.param(way, marks=pytest.mark.full) for way in WAYS if way != "scram")]
-)
+@pytest.mark.parametrize("way", only(WAYS, ["scram"]))
 def test_the_right_secret_reads_and_writes(
     bench: Bench, secured_kafka: SecuredBroker, way: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.records import Record
 from harness.s3 import S3Server
+from harness.sampling import only
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "exactly_once.yaml"
@@ -91,7 +92,7 @@ def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
 @pytest.mark.S36
 @pytest.mark.faults
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kills", [1, *(pytest.param(kills, marks=pytest.mark.full) for kills in (4, 10))])
+@pytest.mark.parametrize("kills", only(KILLS, [1]))
 def test_kills_lose_and_repeat_nothing(
     kafka: Broker, s3: S3Server, postgres: Postgres, tmp_path: Path, kills: int
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow.dataset
 import pytest
 from harness.checkpoints import logged_rows
+from harness.sampling import only
 from harness.supervisor_loop import Stage
 from mainstem.checkpoints import finding, state_files
 from mainstem.checkpoints.damage.verification import Verification, verify
@@ -258,9 +259,7 @@ def stages(
         conf.remove(key)
 
 
-@pytest.mark.parametrize(
-    "row", [row if row in SHORT else pytest.param(row, marks=pytest.mark.full) for row in TABLE], ids=str
-)
+@pytest.mark.parametrize("row", only(TABLE, SHORT), ids=str)
 def test_a_restart_does_what_verify_shows(stages: Callable[[str], Damaged], row: Row) -> None:
     stage = stages(row.provider)
     kinds = KINDS if row.provider == "rocksdb" else HDFS_KINDS
@@ -295,11 +294,7 @@ SHORT_LOGS = (("compact entry", "half"),)
 
 @pytest.mark.parametrize(
     ("kind", "how"),
-    [
-        pytest.param(kind, how, marks=() if (kind, how) in SHORT_LOGS else pytest.mark.full)
-        for kind in LOGS
-        for how in DAMAGES
-    ],
+    only([(kind, how) for kind in LOGS for how in DAMAGES], SHORT_LOGS),
 )
 def test_a_damaged_log_of_a_folder_costs_no_file(
     stages: Callable[[str], Damaged], kind: str, how: str

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from harness import sparks
+from harness.sampling import only
 from harness.supervisor_loop import Stage
 from mainstem.errors import NotReady
 from mainstem.language.model.status.states import QueryState
@@ -91,7 +92,7 @@ QUICK = {("foreachBatch", "exit"), ("foreachBatch", "group"), ("foreach, a funct
 
 @pytest.mark.parametrize(
     ("kind", "how"),
-    [pytest.param(*row, marks=() if row in QUICK else pytest.mark.full) for row in TABLE],
+    only(TABLE, QUICK),
 )
 def test_a_failure_is_reported_with_its_exception_and_the_user_lines(
     spark: SparkSession, tmp_path: Path, kind: str, how: str

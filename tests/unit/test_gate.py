@@ -62,9 +62,9 @@ def test_a_test_that_fails_twice_ends_the_run_behind_its_tier(root: Path) -> Non
     run = gate(root)
     assert not run.run([Tier("a"), Tier("b")])
     assert [tier.tier for tier in run.runs] == ["a"]
-    text = closing.red(run.runs, 7)
+    text = closing.red(run.runs, 7, "same")
     assert "assert (1 + 1) == 3" in text
-    assert "make test-repeat N=1 SEED=7 TESTS='tests/a/test_x.py::test_fails'" in text
+    assert "make test-repeat N=1 SEED=7 PROPERTIES=same TESTS='tests/a/test_x.py::test_fails'" in text
 
 
 def test_a_full_run_continues_behind_a_failed_tier(root: Path) -> None:
@@ -97,14 +97,14 @@ def test_a_module_that_cannot_be_collected_is_red_without_a_repetition(root: Pat
     module(root, "a", "y", "import module_that_does_not_exist\n")
     run = gate(root)
     assert not run.run([Tier("a")])
-    assert "module_that_does_not_exist" in closing.red(run.runs, 7)
+    assert "module_that_does_not_exist" in closing.red(run.runs, 7, "same")
 
 
 def test_a_tier_without_a_test_is_red(root: Path) -> None:
     module(root, "a", "x", "")
     run = gate(root)
     assert not run.run([Tier("a")])
-    assert "exit code 5" in closing.red(run.runs, 7)
+    assert "exit code 5" in closing.red(run.runs, 7, "same")
 
 
 def test_a_failed_build_is_red_and_shows_the_end_of_its_log(root: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_failed_build_is_red_and_shows_the_end_of_its_log(root: Path) -> None:
     module(root, "a", "x", PASSES)
     run = gate(root)
     assert not run.run([Tier("a", targets=("servers",))])
-    assert "no compiler" in closing.red(run.runs, 7)
+    assert "no compiler" in closing.red(run.runs, 7, "same")
     assert not run.runs[0].outcomes
 
 
@@ -160,7 +160,7 @@ def report(test: str, when: str, seconds: float, error: object = None) -> dict[s
 
 def test_a_red_run_explains_itself_in_forty_lines() -> None:
     failures = [Outcome(f"tests/a.py::t{n}", 1.0, "x\n" * 99, f"tests/a.py::t{n}") for n in range(99)]
-    text = closing.red([TierRun("a", broken="y\n" * 99, failures=failures)], 7)
+    text = closing.red([TierRun("a", broken="y\n" * 99, failures=failures)], 7, "same")
     assert len(text.splitlines()) <= closing.LINES
     assert "and 94 more" in text
 

@@ -147,7 +147,8 @@ FRAGMENTS = [
 )
 def test_any_repeated_fragment_is_read_to_an_end(head: str, fragment: str, times: int, tail: str) -> None:
     sql = (head + fragment * times)[: MAX_SQL - 400] + tail * min(times, 200)
-    assert read(sql[:MAX_SQL]).refusals is not None
+    with at_most(CALLS):
+        read(sql[:MAX_SQL])
 
 
 AMBIGUOUS = {
@@ -176,8 +177,8 @@ AMBIGUOUS = {
 
 @pytest.mark.parametrize("sql", AMBIGUOUS.values(), ids=AMBIGUOUS)
 def test_ambiguous_texts_are_read_to_an_end(sql: str) -> None:
-    """The parser limits its steps itself."""
-    assert read(sql).refusals is not None
+    with at_most(CALLS):
+        read(sql)
 
 
 @pytest.mark.parametrize("sql", sampled(AMBIGUOUS.values(), every=5), ids=AMBIGUOUS)

@@ -39,8 +39,11 @@ def unstable(runs: Sequence[TierRun]) -> str:
     return "\n".join(_failed(each) for run in runs for each in run.unstable)
 
 
-def red(runs: Sequence[TierRun], seed: int) -> str:
-    """What failed, with the assertion of each test and the command to repeat it, in at most `LINES` lines."""
+def red(runs: Sequence[TierRun], seed: int, properties: str) -> str:
+    """What failed, with the assertion of each test and the command to repeat it, in at most `LINES` lines.
+
+    :param properties: whether properties had the `same` examples as in each run of the gate, or `random` ones.
+    """
     lines = [f"RED, seed {seed}"]
     for run in runs:
         if run.broken is not None:
@@ -48,7 +51,9 @@ def red(runs: Sequence[TierRun], seed: int) -> str:
     failures = [each for run in runs for each in run.failures]
     for outcome in failures[:_SHOWN]:
         lines += _failed(outcome).splitlines()
-        lines.append(f"    make test-repeat N=1 SEED={seed} TESTS='{outcome.repeat or outcome.test}'")
+        lines.append(
+            f"    make test-repeat N=1 SEED={seed} PROPERTIES={properties} TESTS='{outcome.repeat or outcome.test}'"
+        )
     if failures[_SHOWN:]:
         lines.append(f"and {len(failures) - _SHOWN} more; all are in build/tiers")
     return "\n".join(lines[:LINES])

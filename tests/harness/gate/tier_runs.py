@@ -39,7 +39,7 @@ class TierRun:
 
     Attributes:
         waiting: seconds until its targets of make were built.
-        testing: seconds of its tests, with the repeated ones.
+        testing: seconds of its environment and its tests, with the repeated ones.
         outcomes: of its tests, as they ended first.
         unstable: those that failed, and passed alone.
         failures: those that failed twice, or were not repeated.
@@ -104,8 +104,8 @@ class Gate:
             self._test(tier, run)
 
     def _test(self, tier: Tier, run: TierRun) -> None:
-        environment = os.environ | tier.environment()
         start = time.monotonic()
+        environment = os.environ | tier.environment()
         spread = ["-n", str(tier.workers), "--dist", "loadfile", "--no-loadscope-reorder"]
         code, run.outcomes = self._pytest(
             [*(spread if tier.workers else []), f"tests/{tier.name}"], tier.name, environment
