@@ -97,7 +97,7 @@ images: servers wheels ## build the images of app and operator, and of the serve
 
 TIERS := unit spark chart apiserver services cluster
 RUN_TIERS := $(BIN)/python tests/tiers.py
-test: lint ## run the gate: the short tests of every tier, in fifteen minutes
+test: lint ## run the gate: the short tests of every tier
 	@$(RUN_TIERS) -q -m "not full" -- $(TIERS)
 test-full: lint ## run all tests, including the long ones
 	@$(RUN_TIERS) --all -q -- $(TIERS)
