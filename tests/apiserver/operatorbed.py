@@ -75,7 +75,7 @@ BOUNDED: dict[str, Any] = {
 
 def until(holds: Callable[[], Any], seconds: float = PATIENCE, why: str = "what is expected") -> Any:
     """What is found, once it is something."""
-    return within(seconds, why, holds, pause=0.02)
+    return within(seconds, why, holds, pause=0.05)
 
 
 def now() -> str:

@@ -54,7 +54,7 @@ def command_pods(ours: Ours) -> list[Any]:
 
 def test_a_pod_that_does_not_start_is_named_with_its_cause_and_deleted(ours: Ours, keeper: Path) -> None:
     ours.start_running()
-    process = started(ours, keeper, "--timeout", "8", "ls", ours.name)
+    process = started(ours, keeper, "--timeout", "4", "ls", ours.name)
     [pod] = until(lambda: command_pods(ours))
     assert pod.spec.containers[0].args[:3] == ["checkpoint", "ls", "-f"]
     assert pod.spec.containers[0].image == "registry.example/mainstem:1"
@@ -70,7 +70,7 @@ def test_a_pod_that_does_not_start_is_named_with_its_cause_and_deleted(ours: Our
     )
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 5
-    assert "did not start within 8 seconds: no room" in output
+    assert "did not start within 4 seconds: no room" in output
     assert "[CommandPodNotStarted]" in output
     assert command_pods(ours) == []
     assert ours.status["phase"] == "Running"

@@ -93,6 +93,7 @@ def test_the_standby_follows_a_killed_holder(bed: Bed, started: Start) -> None:
     ours.phase("Suspended")
 
 
+@pytest.mark.full(gate="apiserver/test_operator_process.py::test_the_operator_ends_at_once_on_a_signal")
 def test_a_holder_that_ends_hands_over_at_once(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     first = started("first", namespace, argv=(COMMAND,))

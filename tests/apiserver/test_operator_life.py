@@ -169,7 +169,7 @@ def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> N
 
 
 def test_a_broken_change_keeps_the_running_driver(ours: Ours) -> None:
-    first = ours.start_running()
+    first = ours.start_running(restart={"backoff": "1 second"})
     ours.change(checkpoints={"location": "/lost/with/the/pod"})
     until(lambda: ours.condition("SpecValid")["status"] == "False")
     assert ours.condition("SpecValid")["reason"] == "CheckpointNotDurable"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
+from kubernetes.client import CoordinationV1Api
 from mainstem.names import SCHEMA
 from mainstem_operator.leadership.lease import lease_name
 from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, to_leases
@@ -206,7 +207,7 @@ def test_another_default_image_restarts_no_driver(ours: Ours) -> None:
 def test_the_operator_survives_an_outage_of_the_api_server(ours: Ours) -> None:
     bed = ours.bed
     first = ours.start_running()
-    bed.plane.stop()
+    bed.plane.kill()  # in good order it would wait for its watches, for 15 seconds
     time.sleep(1)
     bed.plane.start()
     bed.client.rest_client.pool_manager.clear()
@@ -250,5 +251,7 @@ def test_the_operator_ends_at_once_on_a_signal(ours: Ours) -> None:
     started = time.monotonic()
     ours.bed.operator.stop(60)
     assert time.monotonic() - started < 20
+    lease = CoordinationV1Api(ours.bed.client).read_namespaced_lease(lease_name(()), "kube-system")
+    assert not lease.spec.holder_identity, "the next operator would wait for the end of its Lease"
     assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
     assert ours.pods()[0].metadata.deletion_timestamp is None

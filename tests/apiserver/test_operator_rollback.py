@@ -34,7 +34,7 @@ def is_rolled_back(ours: Ours) -> None:
 
 
 def test_an_image_that_does_not_exist_is_rolled_back_and_remembered(ours: Ours) -> None:
-    first = healthy(ours)
+    first = healthy(ours, SPEC | {"restart": {"backoff": "1 second"}})
     ours.change(image="registry.example/missing:1", rollback=SOON)
     ours.await_driver_deletion()
     ours.ends(0, "drained")

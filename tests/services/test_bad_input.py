@@ -181,6 +181,7 @@ def unanswered(laptop: Laptop) -> Iterator[Callable[[str], tuple[int, Ended]]]:
 Unanswered = Callable[[str], tuple[int, Ended]]
 
 
+@pytest.mark.full(gate="unit/test_reachability.py::test_a_broker_that_never_answers_is_reported")
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT"])
 def test_a_silent_broker_is_reported(unanswered: Unanswered, protocol: str) -> None:
     port, ended = unanswered(protocol)
@@ -200,6 +201,7 @@ def test_unknown_broker_names_are_reported(laptop: Laptop) -> None:
     assert ended.seconds < SOON
 
 
+@pytest.mark.full(gate="unit/test_reachability.py::test_one_reachable_broker_is_enough")
 def test_one_reachable_broker_is_enough(laptop: Laptop, kafka: Broker) -> None:
     """The check passes the broker and reports the next problem; no JVM starts."""
     servers = f"127.0.0.1:{free_port()},{kafka.bootstrap_servers}"
@@ -211,6 +213,7 @@ def test_one_reachable_broker_is_enough(laptop: Laptop, kafka: Broker) -> None:
     assert "[PathNotFound]" in ended.line
 
 
+@pytest.mark.full(gate="unit/test_reachability.py::test_a_store_that_never_answers_is_reported")
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_silent_store_is_reported(unanswered: Unanswered, scheme: str) -> None:
     port, ended = unanswered(scheme)
@@ -219,6 +222,7 @@ def test_a_silent_store_is_reported(unanswered: Unanswered, scheme: str) -> None
     assert ended.seconds < SOON
 
 
+@pytest.mark.full(gate="unit/test_reachability.py::test_a_refused_connection_is_reported")
 def test_an_unreachable_store_is_reported(laptop: Laptop) -> None:
     endpoint = f"http://127.0.0.1:{free_port()}"
     ended = laptop.run(

@@ -1,6 +1,8 @@
 """`mainstem checkpoint` on checkpoints of drivers that use a real S3 store and a real Kafka broker."""
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ from harness.records import Record, new_producer, produce
 from harness.s3 import S3Server
 from harness.supervisor_loop import Stage
 from harness.waiting import within
+from mainstem.checkpoints.owner import Owner
 from mainstem.cli import main
 from pyspark.sql import SparkSession
+from unit.test_checkpoint_files import built
 
 
 DOCUMENT = """
@@ -56,20 +60,64 @@ def command(*arguments: str, code: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.mark.S37
-@pytest.mark.timeout(600)
-def test_a_fork_of_a_checkpoint_on_s3_continues(
-    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def bucket(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A bucket that the secret of the document opens."""
     s3.make_bucket("keeper")
     secret = tmp_path / "secrets" / "s3"
     secret.mkdir(parents=True)
     (secret / "accessKey").write_text(s3.access_key, encoding="utf-8")
     (secret / "secretKey").write_text(s3.secret_key, encoding="utf-8")
     monkeypatch.setenv("MAINSTEM_SECRETS", str(tmp_path / "secrets"))
-    put(tmp_path / "in", 0, 1, 2)
+    yield s3.root / "keeper"
+    for folder in (s3.root / "keeper").iterdir():
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def document(s3: S3Server, tmp_path: Path) -> Path:
     document = tmp_path / "keeper.yaml"
     document.write_text(DOCUMENT.format(endpoint=s3.endpoint, folder=tmp_path), encoding="utf-8")
+    return document
+
+
+@pytest.mark.S37
+def test_checkpoints_on_s3_are_listed_checked_forked_and_removed(
+    bucket: Path, document: Path, tmp_path: Path
+) -> None:
+    """The checkpoint is built, and no driver has run: Hadoop's checksums are beside files of local folders alone."""
+    checkpoint = bucket / "checkpoints" / "counts" / "1"
+    hidden = shutil.ignore_patterns(".*.crc")
+    shutil.copytree(built(tmp_path / "built"), checkpoint, ignore=hidden)
+    record = Owner("keeper", "the pipeline 'keeper'", "elsewhere", "token").text()
+    (checkpoint.parent / "_1.mainstem-owner.json").write_text(record, encoding="utf-8")
+    [listed] = command("ls", "-f", str(document))
+    assert (listed["path"], listed["committed"], listed["owner"]["pipeline"]) == (
+        "s3a://keeper/checkpoints/counts/1",
+        5,
+        "keeper",
+    )
+    shown = command("show", "-f", str(document))
+    assert shown["offsets"]["a"] == {"logOffset": 5}
+    assert shown["state"][0]["stores"][0]["partitions"] == 2
+    assert command("verify", "-f", str(document))["sound"]
+    for to in ("s3a://keeper/other/counts/1", f"{tmp_path}/local/counts/1"):
+        command("fork", "-f", str(document), "--at", "1", to)
+        assert command("verify", to, "-f", str(document))["restart"].startswith("a restart plans batch 2")
+    (checkpoint / "state" / "0" / "0" / "5.changelog").unlink()
+    [problem] = command("verify", "-f", str(document), code=5)["problems"]
+    assert problem["file"] == "state/0/0/5.changelog"
+    assert command("rm", "s3a://keeper/other/counts/1", "-f", str(document), "--yes")["removed"]
+    assert [each["path"] for each in command("ls", "s3a://keeper", "-f", str(document))] == [shown["path"]]
+
+
+@pytest.mark.full(
+    gate="services/test_checkpoints.py::test_checkpoints_on_s3_are_listed_checked_forked_and_removed"
+)
+@pytest.mark.S37
+@pytest.mark.timeout(600)
+def test_a_fork_of_a_checkpoint_on_s3_continues(bucket: Path, document: Path, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1, 2)
     run(document, tmp_path / "run")
     [listed] = command("ls", "-f", str(document))
     assert (listed["path"], listed["committed"], listed["owner"]["pipeline"]) == (
@@ -90,8 +138,7 @@ def test_a_fork_of_a_checkpoint_on_s3_continues(
     rows = pyarrow.parquet.read_table(newest(tmp_path / "other")).to_pylist()
     assert sorted((row["k"], row["n"]) for row in rows) == [("x", 2), ("y", 2)]
 
-    changelog = s3.root / "keeper" / "checkpoints" / "counts" / "1" / "state" / "0" / "0" / "2.changelog"
-    changelog.unlink()
+    (bucket / "checkpoints" / "counts" / "1" / "state" / "0" / "0" / "2.changelog").unlink()
     [problem] = command("verify", "-f", str(document), code=5)["problems"]
     assert problem["file"] == "state/0/0/2.changelog"
     assert command("rm", "s3a://keeper/other/counts/1", "-f", str(document), "--yes")["removed"]

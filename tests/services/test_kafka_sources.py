@@ -187,6 +187,7 @@ def test_a_start_time_after_the_last_record_fails_or_starts_at_the_end(bench: Be
     assert "s02-later-0 has no record" in str(statuses["fails"].message)
 
 
+@pytest.mark.full(gate="unit/test_kafka_options.py::test_every_field_of_a_source_is_an_option")
 @pytest.mark.S04
 def test_a_batch_never_exceeds_its_limit(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s04", 2)
@@ -202,6 +203,7 @@ def test_a_batch_never_exceeds_its_limit(bench: Bench, kafka: Broker) -> None:
     assert max(tasks.count(task) for task in tasks) <= 2
 
 
+@pytest.mark.full(gate="unit/test_kafka_options.py::test_every_field_of_a_source_is_an_option")
 @pytest.mark.S04
 def test_a_batch_waits_for_its_minimum(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s04-least")

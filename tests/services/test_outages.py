@@ -46,7 +46,7 @@ def spec(stage: Stage, broker: Broker, topic: str, **more: Any) -> dict[str, Any
         "sources": [{"name": "orders", "kafka": source}, stage.files("lines")],
         "views": [{"name": "places", "sql": "SELECT partition, offset FROM orders"}],
         "queries": [stage.query("places", topic), stage.query("lines", f"{topic}-lines")],
-        "restart": {"maxRetries": 0},
+        "restart": {"maxRetries": 0, "backoff": "1 second"},
         **more,
     }
 

@@ -78,6 +78,11 @@ class Bench:
         rows = DeltaTable(str(self.folder / name)).to_pyarrow_table().to_pylist()
         return sorted(tuple(row.values()) for row in rows)
 
+    def files(self, name: str) -> list[tuple[Any, ...]]:
+        """The rows of all files of a bare folder of Parquet, sorted."""
+        tables = [pq.read_table(file) for file in (self.folder / name).glob("*.parquet")]
+        return sorted(tuple(row.values()) for table in tables for row in table.to_pylist())
+
     def query(
         self, source: str, kind: str, name: str = "copy", mode: str = "append", **more: Any
     ) -> dict[str, Any]:
@@ -92,16 +97,25 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
 
 
 def test_a_bounded_query_ends_with_exact_rows_and_runs_again(bench: Bench) -> None:
-    query = bench.query("counted", "delta")
+    query = bench.query("counted", "parquet")
     [status] = bench.run(query)
     assert (status.state, status.batch, status.input_rows) == (QueryState.COMPLETED, 0, 3)
     assert status.id is not None
-    assert bench.delta("delta") == [("a", 7), ("b", 1)]
+    assert bench.files("parquet") == [("a", 7), ("b", 1)]
     bench.put("zip,n\nc,9\n")
     [again] = bench.run(query)
     assert (again.state, again.batch, again.input_rows, again.id) == (QueryState.COMPLETED, 1, 1, status.id)
-    assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
+    assert bench.files("parquet") == [("a", 7), ("b", 1), ("c", 9)]
+    bench.put("zip,n\n")
+    [nothing] = bench.run(query)
+    assert (nothing.state, nothing.batch, nothing.input_rows) == (QueryState.COMPLETED, 2, 0)
+    assert bench.files("parquet") == [("a", 7), ("b", 1), ("c", 9)]
     assert not (bench.folder / "checkpoints" / "copy" / "1" / "offsets").exists(), "a stream's checkpoint"
+
+
+def lines(bench: Bench) -> int:
+    """How many rows all files of the folder of JSON have."""
+    return sum(len(file.read_text().splitlines()) for file in (bench.folder / "json").glob("*.json"))
 
 
 @pytest.mark.S36
@@ -110,7 +124,7 @@ def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, closed: int
 ) -> None:
     """The driver is killed after so many of the two runs have closed, and restarted under the same run name."""
-    first, second = bench.query("counted", "delta"), bench.query("visits", "parquet", "second")
+    first, second = bench.query("counted", "parquet"), bench.query("visits", "json", "second")
     close: Callable[[BatchJournal], None] = BatchJournal.close
     with monkeypatch.context() as kill:
         left = [closed]
@@ -128,12 +142,12 @@ def test_a_driver_killed_while_its_run_closes_does_not_run_twice(
     for _ in range(2):
         statuses = bench.run(first, second, run="generation-1-uid")
         assert [(status.state, status.batch) for status in statuses] == [(QueryState.COMPLETED, 0)] * 2
-        assert bench.delta("delta") == [("a", 7), ("b", 1)]
-        assert pq.read_table(bench.folder / "parquet").num_rows == 3
+        assert bench.files("parquet") == [("a", 7), ("b", 1)]
+        assert lines(bench) == 3
     statuses = bench.run(first, second, run="generation-2-uid")
     assert [(status.state, status.batch) for status in statuses] == [(QueryState.COMPLETED, 1)] * 2
-    assert bench.delta("delta") == [("a", 7), ("b", 1), ("c", 9)]
-    assert pq.read_table(bench.folder / "parquet").num_rows == 4
+    assert bench.files("parquet") == [("a", 7), ("b", 1), ("c", 9)]
+    assert lines(bench) == 4
 
 
 @pytest.mark.full(
@@ -157,6 +171,9 @@ def test_update_mode_merges_by_keys(bench: Bench) -> None:
     assert bench.delta("delta") == [("a", 7), ("b", 9), ("c", 9)]
 
 
+@pytest.mark.full(
+    gate="spark/test_batch_queries.py::test_a_bounded_query_ends_with_exact_rows_and_runs_again"
+)
 def test_a_run_without_rows_is_a_run(bench: Bench) -> None:
     bench.put("zip,n\n")
     for number in range(2):
@@ -221,6 +238,17 @@ def parquet(bench: Bench) -> list[str]:
     return [value for file in files for value in pq.read_table(file)["n"].to_pylist()]
 
 
+def left_behind(bench: Bench) -> Path:
+    """A file of an attempt that failed."""
+    stray = bench.folder / "parquet" / "part-00000-12345678-1234-1234-1234-123456789012-c000.snappy.parquet"
+    stray.parent.mkdir(exist_ok=True)
+    stray.write_bytes(b"PAR1")
+    return stray
+
+
+@pytest.mark.full(
+    gate="spark/test_batch_queries.py::test_a_finished_query_waits_for_the_rest_of_the_pipeline"
+)
 @pytest.mark.S36
 def test_files_of_a_failed_attempt_are_removed(bench: Bench) -> None:
     views = {"late": "SELECT *, assert_true(zip != 'x') AS sound FROM visits"}
@@ -228,29 +256,31 @@ def test_files_of_a_failed_attempt_are_removed(bench: Bench) -> None:
     bench.put("zip,n\na,5\nx,1\n")
     [status] = bench.run(query, views=views)
     assert status.state is QueryState.FAILED
-    stray = bench.folder / "parquet" / "part-00000-12345678-1234-1234-1234-123456789012-c000.snappy.parquet"
-    stray.parent.mkdir(exist_ok=True)
-    stray.write_bytes(b"PAR1")
+    stray = left_behind(bench)
     bench.put(VISITS)
     bench.run(query, views=views)
     assert not stray.exists()
     assert sorted(parquet(bench)) == ["1", "2", "5"]
 
 
+@pytest.mark.S36
 def test_a_finished_query_waits_for_the_rest_of_the_pipeline(bench: Bench) -> None:
-    """A start after a failure continues the run: only unfinished queries run again."""
+    """A start after a failure continues the run: only unfinished queries run again, without files of their failed attempts."""
     views = {"bad": "SELECT *, assert_true(n != '1') AS sound FROM visits"}
-    queries = (bench.query("visits", "delta"), bench.query("bad", "parquet", name="bad"))
+    queries = (bench.query("visits", "json"), bench.query("bad", "parquet", name="bad"))
     done, failed = bench.run(*queries, views=views)
     assert (done.state, failed.state) == (QueryState.COMPLETED, QueryState.FAILED)
+    stray = left_behind(bench)
     bench.put("zip,n\nc,9\n")
     done, other = bench.run(*queries, views=views)
     assert (done.state, done.batch, done.input_rows) == (QueryState.COMPLETED, 0, 0)
     assert (other.state, other.batch, other.input_rows) == (QueryState.COMPLETED, 0, 1)
-    assert len(bench.delta("delta")) == 3
+    assert lines(bench) == 3
+    assert not stray.exists()
+    assert parquet(bench) == ["9"]
     done, other = bench.run(*queries, views=views)
     assert (done.batch, other.batch) == (1, 1)
-    assert len(bench.delta("delta")) == 4
+    assert lines(bench) == 4
 
 
 @pytest.mark.S32
@@ -280,6 +310,7 @@ def test_user_code_that_fails_is_retried(bench: Bench) -> None:
 @pytest.mark.S35
 def test_a_query_runs_in_its_pool(bench: Bench) -> None:
     bench.run(bench.query("counted", "delta", name="in-its-pool"))
+    assert bench.delta("delta") == [("a", 7), ("b", 1)]
     context, jvm = bench.spark.sparkContext, bench.spark._jvm
     none = context._gateway.new_array(jvm.double, 0)
     stages = context._jsc.sc().statusStore().stageList(None, False, False, none, None)

@@ -3,12 +3,19 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+from click.testing import CliRunner
 from harness.documents import pipeline_head
+from mainstem.cli import main
+from mainstem.language.analysis.graph import Graph
+from mainstem.runtime.spark import session
+from mainstem.runtime.spark.environment import Environment
 from mainstem.testing import steps
 from mainstem.testing.files import suite
 from mainstem.testing.report import CaseOutcome, lines
@@ -296,7 +303,34 @@ def test_no_query_runs_after_a_case(bench: Bench) -> None:
     assert "stream execution thread" not in threads
 
 
-def test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit(tmp_path: Path) -> None:
+def test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the tier's session: it takes no JVM of its own, and asks for one without connections."""
+    asked: list[tuple[Graph, Environment]] = []
+
+    @contextmanager
+    def opened(graph: Graph, environment: Environment, **_: object) -> Iterator[SparkSession]:
+        asked.append((graph, environment))
+        yield spark.newSession()
+
+    monkeypatch.setattr(session, "open_session", opened)
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "")  # the command changes it
+    report = tmp_path / "out" / "junit.xml"
+    sample = ROOT / "k8s" / "samples" / "recipes" / "busy-shops.yaml"
+    done = CliRunner().invoke(main, ["test", str(sample), "--junit", str(report)])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1].startswith("1 passed, 0 failed in ")
+    assert Xml.parse(report).getroot().find("testsuite").get("tests") == "1"
+    [(graph, environment)] = asked
+    assert (graph.spec.connections, graph.spec.checkpoints.location) == ((), "checkpoints")
+    assert environment.code == sample.parent
+
+
+@pytest.mark.full(
+    gate="spark/test_cases.py::test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit"
+)
+def test_the_test_command_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     report = tmp_path / "out" / "junit.xml"
     command = [sys.executable, "-m", "mainstem", "test", "k8s/samples/flights.yaml", "--junit", str(report)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=200)

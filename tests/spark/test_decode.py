@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from documents.ugly_records import BAD, FIVE, FOLLOWED, GOOD, SCHEMA, Bad
-from harness.sampling import only
+from harness.sampling import only, sampled
 from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.language.model.decode import Decode
 from mainstem.runtime.failures.classification import classify
@@ -119,18 +119,19 @@ def test_text_after_the_object_is_malformed(spark: SparkSession) -> None:
     assert [letter.error for letter in letters] == ["something follows the JSON object"] * len(FOLLOWED)
 
 
-@pytest.mark.parametrize(
-    ("options", "raw", "row"),
-    [
-        ({"timestampFormat": "yyyy-MM-dd HH"}, b'{"t":"2013-01-01 05"}', {"t": FIVE}),
-        ({"timestampFormat": "dd.MM.yyyy HH:mm X"}, b'{"t":"01.01.2013 06:00 +01"}', {"t": FIVE}),
-        ({"dateFormat": "dd.MM.yyyy"}, b'{"day":"31.12.2013"}', {"day": dt.date(2013, 12, 31)}),
-        ({"timeZone": "Europe/Zurich"}, b'{"t":"2013-01-01T06:00:00"}', {"t": FIVE}),
-        ({"allowComments": "true"}, b'{"i":1} // one', {"i": 1}),
-        ({"allowUnquotedFieldNames": "true"}, b"{i:1}", {"i": 1}),
-        ({"allowNumericLeadingZeros": "true"}, b'{"i":01}', {"i": 1}),
-    ],
-)
+OPTIONS = [
+    ({"timestampFormat": "dd.MM.yyyy HH:mm X"}, b'{"t":"01.01.2013 06:00 +01"}', {"t": FIVE}),
+    ({"allowComments": "true"}, b'{"i":1} // one', {"i": 1}),
+    ({"timestampFormat": "yyyy-MM-dd HH"}, b'{"t":"2013-01-01 05"}', {"t": FIVE}),
+    ({"dateFormat": "dd.MM.yyyy"}, b'{"day":"31.12.2013"}', {"day": dt.date(2013, 12, 31)}),
+    ({"timeZone": "Europe/Zurich"}, b'{"t":"2013-01-01T06:00:00"}', {"t": FIVE}),
+    ({"allowUnquotedFieldNames": "true"}, b"{i:1}", {"i": 1}),
+    ({"allowNumericLeadingZeros": "true"}, b'{"i":01}', {"i": 1}),
+]
+"""The first two go to the two parts that take options: the formats of values, and the parser."""
+
+
+@pytest.mark.parametrize(("options", "raw", "row"), only(OPTIONS, OPTIONS[:2]))
 def test_options_of_the_reader_apply(
     spark: SparkSession, options: dict[str, str], raw: bytes, row: dict[str, Any]
 ) -> None:
@@ -139,11 +140,14 @@ def test_options_of_the_reader_apply(
 
 @pytest.mark.parametrize(
     ("options", "raw"),
-    [
-        ({"timestampFormat": "yyyy-MM-dd HH"}, b'{"t":"2013-01-01T05:00:00Z"}'),
-        ({"allowSingleQuotes": "false"}, b"{'i':1}"),
-        ({"allowNonNumericNumbers": "false"}, b'{"d":NaN}'),
-    ],
+    sampled(
+        [
+            ({"timestampFormat": "yyyy-MM-dd HH"}, b'{"t":"2013-01-01T05:00:00Z"}'),
+            ({"allowSingleQuotes": "false"}, b"{'i':1}"),
+            ({"allowNonNumericNumbers": "false"}, b'{"d":NaN}'),
+        ],
+        every=3,
+    ),
 )
 def test_options_of_the_reader_reject(spark: SparkSession, options: dict[str, str], raw: bytes) -> None:
     assert kept(spark, [raw], **options) == []
@@ -243,19 +247,22 @@ NAMED = {
     + b"]" * 1200
     + b"}": "not valid JSON, or nested deeper than 1000 (maxNestingDepth): ",
     b'{"n":' + b"1" * 1200 + b"}": "not valid JSON, or a number of more than 1000 digits (maxNumLen): ",
+}
+LONG = {
     b'{"s":"'
     + b"x" * 20_000_001
     + b'"}': "not valid JSON, or a string of more than 20000000 characters (maxStringLen): ",
 }
 
 
+@pytest.mark.parametrize("named", sampled([NAMED, LONG], every=2), ids=["", "a long string"])
 def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
-    spark: SparkSession,
+    spark: SparkSession, named: dict[bytes, str]
 ) -> None:
-    letters = DecodedRecords(records(spark, list(NAMED)), treated("deadLetter", WIDE), "src").dead_letters()
+    letters = DecodedRecords(records(spark, list(named)), treated("deadLetter", WIDE), "src").dead_letters()
     errors = [row.error for row in letters.orderBy("offset").collect()]
-    assert [error[: len(message)] for error, message in zip(errors, NAMED.values(), strict=True)] == list(
-        NAMED.values()
+    assert [error[: len(message)] for error, message in zip(errors, named.values(), strict=True)] == list(
+        named.values()
     )
     assert max(map(len, errors)) < 250
     assert not any("hunter2" in error for error in errors)

@@ -55,6 +55,7 @@ def test_state_with_the_column_of_the_watermark_is_dropped_behind_it(bench: Pipe
     assert texts(bench, columns=["id", "at"]) == ["a", "b", "c"]
 
 
+@pytest.mark.full(gate="spark/test_future_records.py::test_with_max_future_no_row_is_lost")
 def test_duplicates_within_the_watermark_are_dropped(bench: PipeBench) -> None:
     """The same id with other times is one row, until the watermark has passed the first one's time and delay."""
     bench.put("events", event(1, 0, "a"))

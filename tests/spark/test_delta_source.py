@@ -79,6 +79,7 @@ def test_a_starting_version_applies_only_to_a_new_checkpoint(bench: Bench) -> No
     assert bench.rows("excluded") == []
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_an_upstream_update_fails_the_query_with_advice(bench: Bench) -> None:
     for out in ("plain", "deletes", "skipped", "again"):
         bench.copy(out)
@@ -96,6 +97,7 @@ def test_an_upstream_update_fails_the_query_with_advice(bench: Bench) -> None:
     assert bench.rows("again") == sorted([*range(12), 0, 100, 2]), "the file of 1 was read again"
 
 
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_an_upstream_delete_of_whole_files_can_be_ignored(bench: Bench) -> None:
     bench.copy("plain")
     bench.copy("deletes")

@@ -9,6 +9,7 @@ import pyarrow.orc
 import pyarrow.parquet
 import pytest
 from harness import sparks
+from harness.sampling import only, sampled
 from mainstem.errors import NotReady, SpecInvalid
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
@@ -61,7 +62,7 @@ def ids(folder: Path, kind: str) -> list[int | None]:
     return sorted(values, key=str)
 
 
-@pytest.mark.parametrize("kind", ENDINGS)
+@pytest.mark.parametrize("kind", only(ENDINGS, ("parquet", "csv")))
 def test_a_directory_is_exact_after_a_crash_within_a_batch(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
@@ -83,7 +84,7 @@ def test_a_directory_is_exact_after_a_crash_within_a_batch(
     assert spark.read.format(kind).option("header", value=True).load(f"{tmp_path}/out").count() == 5
 
 
-@pytest.mark.parametrize("kind", ENDINGS)
+@pytest.mark.parametrize("kind", only(ENDINGS, ("parquet", "text")))
 def test_a_new_checkpoint_is_rejected_for_a_directory_with_data(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
@@ -97,7 +98,7 @@ def test_a_new_checkpoint_is_rejected_for_a_directory_with_data(
     assert refused.value.reason == "SinkFolderTaken"
 
 
-@pytest.mark.parametrize("sql", ["SELECT id, name FROM lines", "SELECT id FROM lines"])
+@pytest.mark.parametrize("sql", sampled(["SELECT id, name FROM lines", "SELECT id FROM lines"], every=2))
 def test_lines_of_text_need_one_string_column(spark: SparkSession, tmp_path: Path, sql: str) -> None:
     give(tmp_path, 0, ROWS)
     with pytest.raises(SpecInvalid) as refused:

@@ -28,6 +28,8 @@ GEOMETRIC = {
 OF_LIST = {"name": "geometric_of", "python": {"function": "shop:geometric_of", "returns": "DOUBLE"}}
 THRICE = {"name": "thrice", "python": {"function": "shop:thrice", "returns": "INT"}}
 JAR = str(Path(__file__).parents[1] / "usercode" / "java" / "udfs.jar")
+SHOUT = {"name": "shout", "java": {"class": "com.example.Shout", "jar": JAR, "returns": "STRING"}}
+LONGEST = {"name": "longest", "java": {"class": "com.example.Longest", "jar": JAR, "aggregate": True}}
 
 
 @pytest.fixture
@@ -48,17 +50,21 @@ def test_a_python_function_of_series_runs(bench: PipeBench) -> None:
     assert bench.run(view, functions=[DOUBLED]) == [(14,), (16,)]
 
 
+def shouted(bench: PipeBench) -> list[tuple[Any, ...]]:
+    """The longest text so far, by two classes of Java."""
+    view = {"name": "v", "sql": "SELECT shout(longest(text)) AS s FROM orders"}
+    return bench.run(view, query={"outputMode": "complete"}, functions=[SHOUT, LONGEST])
+
+
 def test_java_functions_run(bench: PipeBench) -> None:
-    shout = {"name": "shout", "java": {"class": "com.example.Shout", "jar": JAR, "returns": "STRING"}}
-    longest = {
-        "name": "longest",
-        "java": {"class": "com.example.Longest", "jar": JAR, "aggregate": True},
-    }
-    views = [{"name": "v", "sql": "SELECT shout(longest(text)) AS s FROM orders"}]
-    query = {"outputMode": "complete"}
-    assert bench.run(*views, query=query, functions=[shout, longest]) == [("2:APPLES!",)]
+    assert shouted(bench) == [("2:APPLES!",)]
+
+
+@pytest.mark.full(gate="spark/test_functions.py::test_java_functions_run")
+def test_an_aggregate_of_java_keeps_its_state(bench: PipeBench) -> None:
+    assert shouted(bench) == [("2:APPLES!",)]
     bench.put("orders", {"text": "4:pineapples"})
-    assert bench.run(*views, query=query, functions=[shout, longest]) == [("4:PINEAPPLES!",)]
+    assert shouted(bench) == [("4:PINEAPPLES!",)]
 
 
 @pytest.mark.full(gate="spark/test_functions.py::test_a_python_function_of_values_runs")

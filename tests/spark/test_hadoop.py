@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from harness.sampling import sampled
 from mainstem.filesystem import Directory, newest
 from pyspark.sql import SparkSession
 
@@ -34,7 +35,10 @@ def test_a_missing_directory_is_reported_and_can_be_created(spark: SparkSession,
     assert (folder / "probe").modified() > 0
 
 
-def test_a_directory_is_listed_while_its_files_are_renamed(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", sampled([60, 200], every=2))
+def test_a_directory_is_listed_while_its_files_are_renamed(
+    spark: SparkSession, tmp_path: Path, times: int
+) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "part-0.parquet").write_bytes(b"")
     over = threading.Event()
@@ -52,7 +56,7 @@ def test_a_directory_is_listed_while_its_files_are_renamed(spark: SparkSession, 
     writer.start()
     folder = Directory(spark, str(tmp_path))
     try:
-        for _ in range(200):
+        for _ in range(times):
             newest(folder)
             assert any(file.path.endswith("below/part-0.parquet") for file in folder.files())
     finally:

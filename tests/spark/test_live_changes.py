@@ -48,6 +48,10 @@ class Changing:
     def rows(self, query: str) -> list[dict[str, Any]]:
         return logged_rows(self.stage.folder / f"out-{query}")
 
+    def record(self, query: str) -> Path:
+        """What the driver keeps of the document beside a checkpoint."""
+        return self.stage.folder / "checkpoints" / query / "_1.mainstem-document.json"
+
     def document(self, spec: Mapping[str, Any]) -> Document:
         head = pipeline_head("staged")
         restart = {"policy": "Never"}
@@ -86,8 +90,9 @@ def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Chan
         begun(run, "a", "b", "c")
         before = {name: run[name] for name in "abc"}
         began = time.time()
-        changed = {"name": "marked", "sql": "SELECT value, 'new' AS mark FROM in_b"}
-        changing.apply(run, {**spec, "views": [changed]})
+        for mark in ("skipped", "new"):  # the second change replaces the first one, which waits for its batch
+            changed = {"name": "marked", "sql": f"SELECT value, '{mark}' AS mark FROM in_b"}
+            changing.apply(run, {**spec, "views": [changed]})
         assert [name for name in "abc" if run[name].updating] == ["b"]
         run.until(lambda: not run["b"].updating)
         assert run["b"].state is QueryState.STARTING
@@ -111,7 +116,9 @@ def test_a_change_restarts_the_query_that_it_touches_and_no_other(changing: Chan
             assert longest <= 2 * usual + 0.2
         assert (run["b"].id, run["b"].state) == (before["b"].id, QueryState.RUNNING)
         assert run["b"].input_rows > before["b"].input_rows
+        assert "'new' AS mark" in changing.record("b").read_text()
     rows = changing.rows("b")
+    assert {row["mark"] for row in rows} == {"old", "new"}
     values = sorted(row["value"] for row in rows)
     assert values == list(range(len(values)))
     switch = min(row["value"] for row in rows if row["mark"] == "new")
@@ -167,51 +174,6 @@ def test_weights_and_budgets_change_without_a_restart_of_any_query(changing: Cha
         assert {name: run[name].run_id for name in "ab"} == before
 
 
-def test_a_document_that_spark_refuses_changes_nothing(changing: Changing) -> None:
-    good = {"name": "marked", "sql": "SELECT value FROM in_b"}
-    spec = changing.spec(changing.query("a"), changing.query("b", "marked"), views=[good])
-    with changing.stage.running(**spec) as run:
-        begun(run, "a", "b")
-        before = {name: run[name].run_id for name in "ab"}
-        bad = {"name": "marked", "sql": "SELECT valu FROM in_b JOIN (SELECT 1 AS one) ON true"}
-        with pytest.raises(SpecInvalid) as refused:
-            changing.apply(run, {**spec, "views": [bad], "queries": [changing.query("b", "marked")]})
-        assert any("valu" in problem.message for problem in refused.value.problems)
-        missing = {"name": "nothing", "static": {"csv": {"path": "/nowhere/at/all", "schema": "v LONG"}}}
-        with pytest.raises(NotReady):
-            changing.apply(
-                run,
-                {
-                    **spec,
-                    "sources": [*spec["sources"], missing],
-                    "views": [{"name": "marked", "sql": "SELECT value FROM in_b CROSS JOIN nothing"}],
-                },
-            )
-        with pytest.raises(NeedsDriver, match=r"spec\.timeZone"):
-            changing.apply(run, {**spec, "timeZone": "Europe/Berlin"})
-        last = run["b"].batch or 0
-        run.until(lambda: (run["b"].batch or 0) > last + 1)
-        assert {name: run[name].run_id for name in "ab"} == before
-        assert list(run.states()) == ["a", "b"]
-
-
-def test_a_second_change_replaces_a_first_one_that_still_waits_for_its_batch(changing: Changing) -> None:
-    def spec(mark: str) -> Any:
-        view = {"name": "marked", "sql": f"SELECT value, '{mark}' AS mark FROM in_b"}
-        return changing.spec(changing.query("a"), changing.query("b", "marked"), views=[view])
-
-    with changing.stage.running(**spec("one")) as run:
-        begun(run, "a", "b")
-        first = run["a"].run_id
-        changing.apply(run, spec("two"))
-        changing.apply(run, spec("three"))
-        run.until(lambda: any(row["mark"] == "three" for row in changing.rows("b")))
-        assert run["a"].run_id == first
-    rows = changing.rows("b")
-    assert {row["mark"] for row in rows} == {"one", "three"}
-    assert sorted(row["value"] for row in rows) == list(range(len(rows)))
-
-
 def windows(changing: Changing, minutes: int, **more: Any) -> Any:
     """A pipeline whose query `b` counts in windows of this length; `more` goes to the query."""
     view = {
@@ -229,13 +191,41 @@ def windows(changing: Changing, minutes: int, **more: Any) -> Any:
     }
 
 
+def test_a_document_that_spark_refuses_changes_nothing(changing: Changing) -> None:
+    """Nor does one that no driver can take over, or that would misread the state of a checkpoint."""
+    spec = windows(changing, 5)
+    [view] = spec["views"]
+    with changing.stage.running(**spec) as run:
+        begun(run, "a", "b")
+        before = {name: run[name].run_id for name in "ab"}
+        bad = {**view, "sql": "SELECT valu FROM in_b JOIN (SELECT 1 AS one) ON true"}
+        with pytest.raises(SpecInvalid) as refused:
+            changing.apply(run, {**spec, "views": [bad], "queries": [changing.query("b", "counted")]})
+        assert any("valu" in problem.message for problem in refused.value.problems)
+        missing = {"name": "nothing", "static": {"csv": {"path": "/nowhere/at/all", "schema": "v LONG"}}}
+        crossed = {**view, "sql": view["sql"].replace("FROM in_b", "FROM in_b CROSS JOIN nothing")}
+        with pytest.raises(NotReady, match="/nowhere/at/all"):
+            changing.apply(run, {**spec, "sources": [*spec["sources"], missing], "views": [crossed]})
+        with pytest.raises(NeedsDriver, match=r"spec\.timeZone"):
+            changing.apply(run, {**spec, "timeZone": "Europe/Berlin"})
+        with pytest.raises(NeedsDriver, match="the empty checkpoint of"):
+            changing.apply(run, windows(changing, 10, checkpoint={"onChange": "newGeneration"}))
+        with pytest.raises(NotReady, match="cannot continue from its checkpoint") as unready:
+            changing.apply(run, windows(changing, 10))
+        assert unready.value.reason == "CheckpointIncompatible"
+        last = run["b"].batch or 0
+        run.until(lambda: (run["b"].batch or 0) > last + 1)
+        assert {name: run[name].run_id for name in "ab"} == before
+        assert list(run.states()) == ["a", "b"]
+
+
 @pytest.mark.full(
     gate="spark/test_live_changes.py::test_a_failed_query_whose_change_does_not_fit_its_checkpoint_refuses_no_document"
 )
 def test_a_query_that_changed_while_it_was_suspended_is_compared_with_its_checkpoint(
     changing: Changing,
 ) -> None:
-    record = changing.stage.folder / "checkpoints" / "b" / "_1.mainstem-document.json"
+    record = changing.record("b")
     with changing.stage.running(**windows(changing, 5)) as run:
         begun(run, "a", "b")
         run.until(record.exists)
@@ -252,33 +242,6 @@ def test_a_query_that_changed_while_it_was_suspended_is_compared_with_its_checkp
         run.until(lambda: run["b"].state is QueryState.RUNNING)
 
 
-def test_a_change_that_would_misread_the_state_changes_nothing(changing: Changing) -> None:
-    with changing.stage.running(**windows(changing, 5)) as run:
-        begun(run, "a", "b")
-        before = {name: run[name].run_id for name in "ab"}
-        with pytest.raises(NeedsDriver, match="the empty checkpoint of"):
-            changing.apply(run, windows(changing, 10, checkpoint={"onChange": "newGeneration"}))
-        with pytest.raises(NotReady, match="cannot continue from its checkpoint") as refused:
-            changing.apply(run, windows(changing, 10))
-        assert refused.value.reason == "CheckpointIncompatible"
-        last = run["b"].batch or 0
-        run.until(lambda: (run["b"].batch or 0) > last)
-        assert {name: run[name].run_id for name in "ab"} == before
-
-
-def test_the_record_of_the_document_follows_the_change(changing: Changing) -> None:
-    queries = [changing.query("a"), changing.query("b")]
-    record = changing.stage.folder / "checkpoints" / "b" / "_1.mainstem-document.json"
-    with changing.stage.running(**changing.spec(*queries)) as run:
-        run.until(record.exists)
-        old = record.read_text()
-        changing.apply(
-            run, changing.spec(queries[0], changing.query("b", trigger={"processingTime": "300 ms"}))
-        )
-        run.until(lambda: record.read_text() != old)
-        assert "300 ms" in record.read_text()
-
-
 def failing(changing: Changing) -> Any:
     """The windows of `b`, with a filter that fails as soon as the query reads a row."""
     spec = windows(changing, 5)
@@ -291,7 +254,7 @@ def failing(changing: Changing) -> Any:
 def test_a_failed_query_whose_change_does_not_fit_its_checkpoint_refuses_no_document(
     changing: Changing,
 ) -> None:
-    record = changing.stage.folder / "checkpoints" / "b" / "_1.mainstem-document.json"
+    record = changing.record("b")
     with changing.stage.running(**windows(changing, 5)) as run:
         begun(run, "a", "b")
         run.until(record.exists)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from harness import sparks
+from harness.sampling import only
 from mainstem.dataframes.sinks.batches import batch_writer
 from mainstem.dataframes.sinks.writers import Connections
 from mainstem.errors import NotReady
@@ -48,7 +49,7 @@ def read(folder: Path) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("company", [False, True])
+@pytest.mark.parametrize("company", only([False, True], {True}))
 def test_a_writer_of_rows_opens_processes_and_closes_and_may_raise(
     spark: SparkSession, tmp_path: Path, *, company: bool
 ) -> None:

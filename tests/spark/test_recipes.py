@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from harness import sparks
-from harness.sampling import only
+from harness.sampling import only, sampled
 from mainstem.dataframes import query as build
 from mainstem.language.document import read_text
 from mainstem.testing import steps
@@ -35,10 +35,11 @@ def test_the_cases_beside_a_recipe_pass(spark: SparkSession, file: Path) -> None
 
 @pytest.mark.parametrize(
     ("order_of_files", "hours"),
-    [
-        pytest.param(["10", "11", "12"], ["10:00 5", "11:00 1"], id="in-the-order-of-their-rows"),
-        pytest.param(["11", "12", "10"], ["11:00 1"], id="oldest-rows-last"),
-    ],
+    sampled(
+        [(["11", "12", "10"], ["11:00 1"]), (["10", "11", "12"], ["10:00 5", "11:00 1"])],
+        every=2,
+    ),
+    ids=["oldest-rows-last", "in-the-order-of-their-rows"],
 )
 def test_files_are_read_in_the_order_of_their_modification(
     spark: SparkSession, tmp_path: Path, order_of_files: list[str], hours: list[str]

@@ -1,7 +1,6 @@
 """`mainstem checkpoint repartition`: the state of a copy has another number of partitions, and each row counts once."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +9,15 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
-from deltalake import DeltaTable
 from harness.checkpoints import logged_rows
 from harness.documents import pipeline_head
-from harness.driver import DriverProcess
+from harness.supervisor_loop import Stage
+from mainstem.checkpoints import owner
 from mainstem.cli import main
+from mainstem.language.document import read_text
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint import repartitioning
+from mainstem.runtime.query.changed_documents import admit
 from pyspark.sql import SparkSession
 from spark.test_checkpoint_copies import WINDOWS, Bench, command, contents
 
@@ -126,15 +128,23 @@ def test_a_sink_of_files_continues_after_the_batch_that_it_has_not_seen(
     bench = Bench(spark, tmp_path, WINDOWS, outputMode="append", to=to)
     bench.put(0, 2)
     bench.run("none")
+    before = contents(bench.checkpoint)
     code, text = repartition(bench, 2)
     assert code == 0, text
-    bench.put(*range(4, 22, 2))  # more batches than Spark compacts at once
+    copy = json.loads(text)["to"]
+    assert (contents(bench.checkpoint), partitions(copy)) == (before, {2})
+    bench.put(*range(4, 16, 2))  # more batches than Spark compacts at once
     bench.query["state"] = {"partitions": 2}
     bench.run("none", generation=2)
     hours = sorted(row["hour"].hour for row in logged_rows(tmp_path / "out"))
-    assert hours == list(range(0, 20, 2))
+    assert hours == list(range(0, 14, 2))
+    assert list((tmp_path / "out" / "_spark_metadata").glob("*.compact"))
+    assert partitions(copy) == {2}
+    assert command("verify", copy)["sound"]
+    assert contents(bench.checkpoint) == before
 
 
+@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
 def test_spark_refuses_another_state_store_and_the_copy_is_removed(
     spark: SparkSession, tmp_path: Path, repartition: Command
 ) -> None:
@@ -159,56 +169,64 @@ def test_a_checkpoint_without_state_has_nothing_to_repartition(
     assert not (tmp_path / "checkpoints" / "q" / "2").exists()
 
 
-def test_a_run_accepts_the_document_that_the_command_asks_for(tmp_path: Path, repartition: Command) -> None:
+def test_a_run_accepts_the_document_that_the_command_asks_for(
+    spark: SparkSession, tmp_path: Path, repartition: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With what a run writes beside a checkpoint: owner and document record."""
-    bench = Files(tmp_path)
+    bench = Files(spark, tmp_path)
     bench.put(*range(4))
-    assert bench.run(partitions=2) == (0, "")
+    bench.run(partitions=2)
+    # The owner in the record is this process, which is to count as a driver that has ended.
+    monkeypatch.setattr(owner, "is_alive", lambda _process: False)
+    code, text = repartition(bench, 2)
+    assert (code, "[StateNotRepartitioned]" in text) == (5, True), text
+    assert not (tmp_path / "checkpoints" / "q" / "2").exists(), "a copy that Spark does not repartition"
     code, text = repartition(bench, 3)
     assert code == 0, text
     bench.put(*range(4, 7))
-    assert bench.run(partitions=2, generation=2) == (5, "CheckpointIncompatible")
-    assert bench.run(partitions=3, generation=2) == (0, "")
+    assert bench.refused(partitions=2, generation=2) == {"q": "CheckpointIncompatible"}
+    assert bench.refused(partitions=3, generation=2) == {}
+    bench.run(partitions=3, generation=2)
     assert bench.counted() == 7
 
 
 class Files:
-    """A pipeline of one query, which `mainstem run` runs until it has read all files."""
+    """A pipeline of one query, which runs until it has read all files."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.runs = folder, 0
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.stage, self.folder = Stage(spark.newSession(), folder), folder
 
     def put(self, *values: int) -> None:
         (self.folder / "a").mkdir(exist_ok=True)
         for v in values:
             (self.folder / "a" / f"{v}.json").write_text(json.dumps({"v": v}) + "\n", encoding="utf-8")
 
-    def run(self, **checkpoint: int) -> tuple[int, str]:
-        """Exit code, and the reason of the failure."""
+    def spec(self, partitions: int, generation: int) -> dict[str, Any]:
         query = {
             "name": "q",
             "from": "counted",
             "outputMode": "complete",
             "to": [{"name": "table", "delta": {"path": f"{self.folder}/table"}}],
             "trigger": {"availableNow": True},
-            "state": {"partitions": checkpoint["partitions"]},
-            "checkpoint": {"generation": checkpoint.get("generation", 1)},
+            "state": {"partitions": partitions},
+            "checkpoint": {"generation": generation},
         }
-        spec = {
-            "sources": [
-                {"name": "a", "files": {"path": f"{self.folder}/a", "format": "json", "schema": "v INT"}}
-            ],
-            "views": [{"name": "counted", "sql": "SELECT v % 2 AS k, count(*) AS n FROM a GROUP BY v % 2"}],
-            "queries": [query],
-            "checkpoints": {"location": f"{self.folder}/checkpoints"},
-        }
-        document = self.folder / "run.yaml"
-        document.write_text(yaml.safe_dump(pipeline_head("p") | {"spec": spec}), encoding="utf-8")
-        self.runs += 1
-        with DriverProcess(document, self.folder / f"run-{self.runs}") as driver:
-            code = driver.wait(240)
-            reasons = re.findall(r"\[(Checkpoint\w+)\]", driver.stderr)
-            return code, reasons[-1] if reasons else ""
+        files = {"path": f"{self.folder}/a", "format": "json", "schema": "v INT"}
+        view = {"name": "counted", "sql": "SELECT v % 2 AS k, count(*) AS n FROM a GROUP BY v % 2"}
+        checkpoints = {"location": f"{self.folder}/checkpoints"}
+        sources = [{"name": "a", "files": files}]
+        return {"sources": sources, "views": [view], "queries": [query], "checkpoints": checkpoints}
+
+    def refused(self, partitions: int, generation: int) -> dict[str, str]:
+        """Query -> the reason for which a start does not admit it."""
+        text = json.dumps(pipeline_head("staged") | {"spec": self.spec(partitions, generation)})
+        _, refused = admit(self.stage.spark, read_text(text)[0])
+        return {name: error.reason for name, error in refused.items()}
+
+    def run(self, partitions: int, generation: int = 1) -> None:
+        with self.stage.running(**self.spec(partitions, generation)) as run:
+            run.to_the_end()
+            assert run["q"].state is QueryState.COMPLETED
 
     def counted(self) -> int:
-        return sum(row["n"] for row in DeltaTable(str(self.folder / "table")).to_pyarrow_table().to_pylist())
+        return sum(row["n"] for row in self.stage.rows("table"))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPES, PLAIN, SHAPES
 from harness.documents import pipeline_head
-from harness.sampling import sampled
+from harness.sampling import only
 from mainstem.dataframes import query as build
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import SpecInvalid
@@ -155,7 +155,14 @@ def runner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     spark.sparkContext.setLogLevel("WARN")
 
 
-@pytest.mark.parametrize("sql", sampled(SHAPES, every=6))
+IN_THE_GATE: Final = {
+    "WITH x AS (SELECT * FROM departures) SELECT carrier, count(*) AS n FROM x GROUP BY carrier",
+    "SELECT carrier FROM departures UNION ALL SELECT dest FROM departures",
+}
+"""Test_views has rows of further shapes."""
+
+
+@pytest.mark.parametrize("sql", only(SHAPES, IN_THE_GATE))
 def test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch(runner: Runner, sql: str) -> None:
     assert runner.run(sql) == ("same rows", "")
 

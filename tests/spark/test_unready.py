@@ -195,11 +195,15 @@ def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession
 
 
 def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -> None:
-    """With `--strict` nothing runs; without it the ready queries run; the exit code is NOT_READY."""
+    """With `--strict` nothing runs; without it the ready queries that `--query` names run; the exit code is NOT_READY."""
     head = pipeline_head("some")
     pipeline_spec = spec(tmp_path, called("nowhere:f"))
     pipeline_spec["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})
-    pipeline_spec["queries"].append({**pipeline_spec["queries"][0], "name": "absent", "from": "gone"})
+    first, lacking, last = pipeline_spec["queries"]
+    last = {**last, "suspend": True}  # its name on the command line outweighs that
+    absent, unnamed = {**first, "name": "absent", "from": "gone"}, {**first, "name": "unnamed"}
+    pipeline_spec["queries"] = [first, lacking, last, absent, unnamed]
+    named = [f"--query={query['name']}" for query in (first, lacking, last, absent)]
     pipeline_spec["checkpoints"] = {"location": f"{tmp_path}/checkpoints"}
     file = tmp_path / "some.yaml"
     file.write_text(json.dumps(head | {"spec": pipeline_spec}))
@@ -207,12 +211,18 @@ def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "no module 'nowhere'" in driver.stderr
     assert not (tmp_path / "checkpoints").exists()
-    with DriverProcess(file, tmp_path / "run", env=SHORT_LIVED) as driver:
+    with DriverProcess(file, tmp_path / "run", arguments=(*named,), env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "query 'lacking' is not ready: function 'parse': no module 'nowhere'" in driver.stderr
         assert "'absent': source 'gone': nothing exists at" in driver.stderr
     queries = {query["name"]: query for query in driver.final()["queries"]}
     states = {name: query["state"] for name, query in queries.items()}
-    assert states == {"first": "Completed", "lacking": "Failed", "last": "Completed", "absent": "Failed"}
+    assert states == {
+        "first": "Completed",
+        "lacking": "Failed",
+        "last": "Completed",
+        "absent": "Failed",
+        "unnamed": "Suspended",
+    }
     assert queries["lacking"]["reason"] == "ModuleNotFound"
     assert "install it" in queries["lacking"]["message"]

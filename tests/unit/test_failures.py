@@ -496,6 +496,25 @@ CASES = [
         "the checkpoint has the offsets of another kind of source; give the new source another name, or raise "
         "checkpoint.generation",
     ),
+    *(
+        Case(
+            f"a table whose rows are {changed}",
+            stream(f"{text} The source table can be found at path file:/data/t. SQLSTATE: 0A000"),
+            "SourceChanged",
+            "version 3 of the Delta table file:/data/t changes or removes rows that were read; set skipChangeCommits to skip such "
+            "commits, or ignoreChanges to read the files that they rewrite, or read its changes with readChangeFeed and a new checkpoint",
+        )
+        for changed, text in (
+            (
+                "deleted",
+                "[DELTA_SOURCE_IGNORE_DELETE] Detected deleted data (for example part-00000-0a.c000.snappy.parquet) from streaming source at version 3. This is currently not supported. If you'd like to ignore deletes, set the option 'ignoreDeletes' to 'true'.",
+            ),
+            (
+                "changed",
+                "[DELTA_SOURCE_TABLE_IGNORE_CHANGES] Detected a data update (for example UPDATE => ) in the source table at version 3. This is currently not supported. If this is going to happen regularly and you are okay to skip changes, set the option 'skipChangeCommits' to 'true'. If you would like the data update to be reflected, please restart this query with a fresh checkpoint directory.",
+            ),
+        )
+    ),
     Case(
         "a checkpoint in use",
         "java.lang.IllegalStateException: Cannot start query with id 9a032dd2 as another query with same id is already active. "

@@ -1,5 +1,7 @@
 """The options of Kafka's clients."""
 
+from typing import Any
+
 import pytest
 from mainstem.dataframes.options.kafka import client_properties, source_options
 from mainstem.language.model.connections import KafkaConnection
@@ -69,3 +71,59 @@ def test_a_task_does_not_wait_for_records_that_it_will_not_read(
     connection = KafkaConnection.model_validate({"bootstrapServers": "kafka:9092", "properties": properties})
     source = KafkaSource.model_validate({"connection": "events", "subscribe": ["t"], "options": options})
     assert source_options(source, connection)["kafka.fetch.max.wait.ms"] == wait
+
+
+def test_every_field_of_a_source_is_an_option() -> None:
+    connection = KafkaConnection.model_validate({"bootstrapServers": "kafka:9092"})
+    offsets = {
+        "startingOffsets": "earliest",
+        "startingOffsetsByTimestamp": '{"t": {"0": 1}}',
+        "startingOffsetsByTimestampStrategy": "latest",
+        "endingOffsets": "latest",
+        "endingOffsetsByTimestamp": '{"t": {"0": 2}}',
+    }
+    fields = {
+        "subscribe": ["t", "u"],
+        "startingTimestamp": "1970-01-01T00:00:01Z",
+        "endingTimestamp": "2000",
+        "maxOffsetsPerTrigger": 9,
+        "minOffsetsPerTrigger": 5,
+        "maxTriggerDelay": "2 minutes",
+        "minPartitions": 3,
+        "maxRecordsPerPartition": 4,
+        "failOnDataLoss": False,
+        "isolationLevel": "read_uncommitted",
+        "includeHeaders": True,
+        "options": {"groupIdPrefix": "g"},
+    }
+    source = KafkaSource.model_validate({"connection": "events"} | offsets | fields)
+    options = source_options(source, connection)
+    of_the_client = {f"kafka.{name}" for name in client_properties(connection)}
+    assert {key: value for key, value in options.items() if key not in of_the_client} == offsets | {
+        "subscribe": "t,u",
+        "startingTimestamp": "1000",
+        "endingTimestamp": "2000",
+        "maxOffsetsPerTrigger": "9",
+        "minOffsetsPerTrigger": "5",
+        "maxTriggerDelay": "120000ms",
+        "minPartitions": "3",
+        "maxRecordsPerPartition": "4",
+        "failOnDataLoss": "false",
+        "includeHeaders": "true",
+        "kafka.isolation.level": "read_uncommitted",
+        "kafka.fetch.max.wait.ms": "20",
+        "groupIdPrefix": "g",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "option"),
+    [
+        ("subscribePattern", "t.*", "t.*"),
+        ("assign", {"t": [0, 2], "u": [1]}, '{"t": [0, 2], "u": [1]}'),
+    ],
+)
+def test_topics_by_a_pattern_and_exact_partitions_are_options(field: str, value: Any, option: str) -> None:
+    connection = KafkaConnection.model_validate({"bootstrapServers": "kafka:9092"})
+    source = KafkaSource.model_validate({"connection": "events", field: value})
+    assert source_options(source, connection)[field] == option

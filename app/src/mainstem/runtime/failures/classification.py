@@ -154,7 +154,7 @@ def _details(text: str) -> dict[str, str]:
     bucket = re.search(r"s3a://([\w.-]+)", text)
     answer = re.search(r"S3Exception: ([^\n]*?)\.? *\(Service: S3", text)
     gap = re.search(r"records in offset \[(\d+), (\d+)\) for topic partition (\S+)", text)
-    table = re.search(r"source table can be found at path (\S+?)\.(?:\s|$)", text)
+    table = re.search(r"source table can be found at path (\S+?)\.?(?:\s|$)", text)
     topic = re.search(r"[Tt]opic '?([\w.-]+)'? not present", text)
     return {
         "bucket": f" {bucket[1]!r}" if bucket else "",
