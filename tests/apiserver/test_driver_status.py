@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 import pytest
 from documents import document
 from harness.apiserver import ControlPlane
+from harness.clock import OwnClock
 from harness.documents import pipeline_head
-from harness.waiting import within
+from harness.waiting import eventually, within
 from kubernetes.client import (
     ApiClient,
     ApiException,
@@ -26,6 +26,7 @@ from kubernetes.config import incluster_config
 from mainstem import logs, names
 from mainstem.errors import NotReady
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.driver import status_api, status_writer
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_api import StatusApi
@@ -179,90 +180,74 @@ def log(capsys: pytest.CaptureFixture[str]) -> Iterator[Log]:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of the times."""
-    monkeypatch.setattr(status_writer, "SHORTEST", 1.0)
-    monkeypatch.setattr(status_writer, "LONGEST", 6.0)
-    monkeypatch.setattr(status_writer, "POLL", 0.05)
+def clock() -> OwnClock:
+    return OwnClock()
 
 
 class Writes:
-    """The real client, and when it wrote: a moment after the writer has looked at the clock, so gaps seem a bit shorter
-    or longer than it made them.
-    """
+    """The real client, and the second of each write."""
 
-    def __init__(self, cluster: StatusApi) -> None:
-        self.cluster, self.times = cluster, list[float]()
+    def __init__(self, cluster: StatusApi, clock: OwnClock) -> None:
+        self.cluster, self.clock, self.times = cluster, clock, list[float]()
 
     def write(self, status: dict[str, Any]) -> None:
-        self.times.append(time.monotonic())
+        self.times.append(self.clock.seconds())
         self.cluster.write(status)
 
     def unscheduled(self) -> str | None:
         return self.cluster.unscheduled()
 
 
+WRITER = 1
+"""The thread that uses the clock."""
+
+
 def test_changes_are_batched_and_the_last_state_is_always_written(
-    stored, cluster: StatusApi, log: Log, quick: None
+    stored, cluster: StatusApi, log: Log, clock: OwnClock
 ) -> None:
-    writes, driver = Writes(cluster), DriverState([BUSY])
+    writes, driver = Writes(cluster, clock), DriverState([BUSY], clock)
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
-    begun = time.monotonic()
-    batch = 7
-
-    def changed_and_written() -> bool:
-        nonlocal batch
-        batch += 1
+    for batch in range(8, 44):
+        clock.advance(1, WRITER)
         driver.update([replace(BUSY, batch=batch)])
-        return len(writes.times) >= 4
-
-    within(60, "the change written", changed_and_written)
-    gaps = [later - earlier for earlier, later in zip(writes.times, writes.times[1:], strict=False)]
-    assert writes.times[0] - begun < 2, "the first is written at once"
-    assert min(gaps) >= 0.5
-    driver.update([replace(BUSY, state=QueryState.DRAINED, batch=batch + 1)])
+    assert writes.times == [1_001.0, 1_011.0, 1_021.0, 1_031.0], "the first at once, then one in ten seconds"
+    assert stored()["status"]["queries"][0]["batch"] == 37
+    driver.update([replace(BUSY, state=QueryState.DRAINED, batch=44)])
     writer.close()
-    assert stored()["status"]["queries"][0]["batch"] == batch + 1
+    assert stored()["status"]["queries"][0]["batch"] == 44
     assert stored()["status"]["queries"][0]["state"] == "Drained"
     assert log.lines() == []
 
 
-@pytest.mark.full(gate="unit/test_cluster_status.py::test_without_a_change_the_driver_reports_each_minute")
 def test_without_a_change_only_the_time_is_written_once_a_minute(
-    stored, cluster: StatusApi, quick: None
+    stored, cluster: StatusApi, clock: OwnClock
 ) -> None:
-    writes, driver = Writes(cluster), DriverState([BUSY])
+    writes, driver = Writes(cluster, clock), DriverState([BUSY], clock)
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
-    # The time of a write is noted before it is sent: only the object on the server proves that it arrived.
-    within(30, "a status", lambda: "reported" in stored()["status"])
+    clock.advance(1, WRITER)
     first = stored()["status"]["reported"]
-
-    def told_again() -> bool:
-        driver.update(
-            [replace(BUSY, last_progress_time=f"2026-01-01T00:00:{int(time.monotonic()) % 60:02}.000Z")]
-        )
-        time.sleep(0.2)
-        return bool(stored()["status"]["reported"] != first)
-
-    within(60, "the failure is logged again", told_again)
-    assert len(writes.times) == 2
-    assert writes.times[1] - writes.times[0] >= 5.5
+    for second in range(1, 61):
+        assert stored()["status"]["reported"] == first
+        driver.update([replace(BUSY, last_progress_time=f"2026-01-01T00:00:{second % 60:02}.000Z")])
+        clock.advance(1, WRITER)
+    assert writes.times == [1_001.0, 1_061.0]
     later = stored()["status"]["reported"]
-    assert later["time"] > first["time"]
+    assert (first["time"], later["time"]) == ("2026-01-01T00:00:01Z", "2026-01-01T00:01:01Z")
     assert later["attempt"] == 3
     writer.close()
 
 
 def test_missing_rights_are_logged_once_and_end_nothing(
-    control_plane: ControlPlane, pipelines, stored, log: Log, quick: None
+    control_plane: ControlPlane, pipelines, stored, log: Log, clock: OwnClock
 ) -> None:
     client = control_plane.api_client(control_plane.write_kubeconfig("nobody"))
-    driver, writes = DriverState([BUSY]), Writes(StatusApi(pipelines.namespace, NAME, client))
+    driver, writes = DriverState([BUSY], clock), Writes(StatusApi(pipelines.namespace, NAME, client), clock)
     writer = StatusWriter(lambda: writes, driver, 3)
     writer.start()
-    within(60, "three writes", lambda: len(writes.times) >= 3)
+    clock.advance(71, WRITER)
+    assert writes.times == [1_001.0, 1_011.0, 1_031.0, 1_071.0], "later each time"
     [line] = log.lines()
     assert (line["level"], line["reason"]) == ("warning", "ApiServerForbids")
     assert 'cannot patch resource "streamingpipelines/status"' in line["error"]
@@ -325,7 +310,7 @@ def test_outside_a_pod_there_is_no_account_to_write_with(monkeypatch: pytest.Mon
 
 @pytest.mark.full(gate="apiserver/test_driver_status.py::test_missing_rights_are_logged_once_and_end_nothing")
 def test_after_an_outage_of_the_api_server_the_last_state_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Log, quick: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Log, clock: OwnClock
 ) -> None:
     """The writer logs the outage once, skips older states, and writes the last one."""
     with ControlPlane() as plane:
@@ -342,29 +327,26 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
         # The authorizer reads roles from a cache: an early rejection would be logged as well.
         early = part([replace(BUSY, batch=6)], None, attempt=3, time=NOW)
         within(30, "a first status", lambda: _written(connect(NAME), early))
-        driver, held = DriverState([BUSY]), list[Writes]()
-        writer = StatusWriter(lambda: held.append(Writes(connect(NAME))) or held[0], driver, 3)
+        driver = DriverState([BUSY], clock)
+        writer = StatusWriter(lambda: connect(NAME), driver, 3)
         writer.start()
 
         def batch() -> Any:
             status = objects.get_namespaced_custom_object(*at, NAME)["status"]
             return status.get("queries", [{}])[0].get("batch")
 
-        within(30, "batch 7", lambda: batch() == 7)
+        clock.advance(1, WRITER)
+        assert batch() == 7
         plane.stop()
-        before = len(held[0].times)
         driver.update([replace(BUSY, batch=8)])
-        within(60, "two more writes", lambda: len(held[0].times) >= before + 2)
-        driver.update([replace(BUSY, batch=9)])  # took its moment: nobody waits for the server
+        clock.advance(40, WRITER)
+        driver.update([replace(BUSY, batch=9)])
         outages = [line for line in log.lines() if line["reason"] == "ApiServerUnreachable"]
         assert len(outages) == len(log.lines()) == 1
         plane.start()
-        within(60, "batch 9", lambda: batch() == 9)
-        within(
-            30,
-            "the end of the outage is logged",
-            lambda: log.lines()[-1]["event"] == "the status is written again",
-        )
+        clock.advance(60, WRITER)
+        assert batch() == 9
+        assert log.lines()[-1]["event"] == "the status is written again"
         driver.update([replace(BUSY, batch=10, state=QueryState.DRAINED)])
         writer.close()
         assert batch() == 10
@@ -372,21 +354,17 @@ def test_after_an_outage_of_the_api_server_the_last_state_is_written(
         api.rest_client.pool_manager.clear()
 
 
-def test_the_last_write_ends_in_time(monkeypatch: pytest.MonkeyPatch, log: Log, quick: None) -> None:
+def test_the_last_write_ends_in_time(monkeypatch: pytest.MonkeyPatch, log: Log) -> None:
     """The server accepts connections and never answers."""
     monkeypatch.setattr(status_writer, "GOODBYE", 1.0)
     monkeypatch.setattr(status_api, "_TIMEOUT", (0.25, 0.5))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         configuration = Configuration(host=f"http://127.0.0.1:{silent.getsockname()[1]}", retries=False)
-        writer = StatusWriter(
-            lambda: StatusApi("team", NAME, ApiClient(configuration)), DriverState([BUSY]), 3
-        )
+        driver = DriverState([BUSY], Clock())
+        writer = StatusWriter(lambda: StatusApi("team", NAME, ApiClient(configuration)), driver, 3)
         writer.start()
-        time.sleep(0.2)
-        begun = time.monotonic()
-        writer.close()
-        assert time.monotonic() - begun < status_writer.GOODBYE + 10
-        within(60, "the writer ended", lambda: not writer._thread.is_alive())
+        writer.close()  # or the test hangs
+        eventually("the writer ended", lambda: not writer._thread.is_alive())
 
 
 def _written(cluster: StatusApi, body: dict[str, Any]) -> bool:

@@ -1,14 +1,15 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from chart.rendering import NAMESPACE, helm
 from harness import gotools
 from harness.apiserver import ControlPlane
+from harness.waiting import LIMIT, asked
 
 
 CRD = "crd/streamingpipelines.mainstem.dev"
@@ -20,16 +21,15 @@ class Refused(Exception):
 
 def soon(act: Callable[[], object]) -> None:
     """Act until it is not refused any more: the server reads definitions and roles from caches."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
+
+    def done() -> bool:
+        with suppress(Refused):
             act()
-        except Refused:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+            return True
+        return False
+
+    if not asked(LIMIT, done):
+        act()
 
 
 class Cluster:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
@@ -14,6 +13,7 @@ from typing import IO, Any, Self
 from harness.errors import HarnessError
 from harness.java import SHORT_LIVED
 from harness.process import die_with_parent
+from harness.waiting import asked
 
 
 class DriverProcess:
@@ -99,16 +99,19 @@ class DriverProcess:
         Raises:
             HarnessError: the run ended, or the time is over.
         """
-        deadline = time.monotonic() + within
-        while not holds():
+
+        def holds_or_ended() -> bool:
+            if holds():
+                return True
             if self.process.poll() is not None:
                 raise HarnessError(
                     f"mainstem run ended with {self.process.returncode}\n{self.stderr[-4000:]}"
                 )
-            if time.monotonic() > deadline:
-                self.kill()
-                raise HarnessError(f"nothing of it within {within:g} s\n{self.stderr[-4000:]}")
-            time.sleep(pause)
+            return False
+
+        if not asked(within, holds_or_ended, pause):
+            self.kill()
+            raise HarnessError(f"nothing of it within {within:g} s\n{self.stderr[-4000:]}")
 
     def executors(self) -> list[int]:
         """Process ids of its executors, where they are processes of their own."""

@@ -18,6 +18,7 @@ from harness.process import Process
 from harness.records import Record
 from harness.s3 import S3Server
 from harness.tcpproxy import TcpProxy
+from harness.waiting import asked
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "faults.yaml"
@@ -113,11 +114,15 @@ class FaultServers:
             HarnessError: it did not happen in time; with what is missing and what is known of the driver.
         """
         begun = time.monotonic()
-        while missing := self.missing():
+
+        def complete() -> bool:
             self.keep_running()
-            if time.monotonic() - begun > PATIENCE:
-                raise HarnessError(f"after {PATIENCE:g} s records are missing: {missing}\n{self.diagnosis()}")
-            time.sleep(0.2)
+            return not self.missing()
+
+        if not asked(PATIENCE, complete, 0.2):
+            raise HarnessError(
+                f"after {PATIENCE:g} s records are missing: {self.missing()}\n{self.diagnosis()}"
+            )
         return time.monotonic() - begun
 
     def missing(self) -> dict[str, int]:

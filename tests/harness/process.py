@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +13,7 @@ from random import SystemRandom
 
 from harness.cache import tail
 from harness.errors import HarnessError
+from harness.waiting import asked
 
 
 # A child's "die with your parent" is bound to the thread that forked it, so one thread that lives to the end forks them all.
@@ -67,14 +67,12 @@ class Process:
         if self.alive:
             raise HarnessError(f"{self.name} is running already")
         self._child = _FORKER.submit(self._spawn).result()
-        deadline = time.monotonic() + within
-        while not ready():
-            if not self.alive:
-                raise self._error(f"{self.name} died with exit code {self._child.returncode}")
-            if time.monotonic() > deadline:
-                self.kill()
-                raise self._error(f"{self.name} was not ready within {within:g} s")
-            time.sleep(0.05)
+        asked(within, lambda: ready() or not self.alive, 0.05)
+        if not self.alive:
+            raise self._error(f"{self.name} died with exit code {self._child.returncode}")
+        if not ready():
+            self.kill()
+            raise self._error(f"{self.name} was not ready within {within:g} s")
 
     def stop(self, grace: float = 15.0) -> None:
         """End the child with SIGTERM, and with SIGKILL after `grace` seconds; do nothing if it does not run."""

@@ -12,6 +12,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.checkpoint import new_sink_logs
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.preflight import user_modules
 from mainstem.runtime.spark import session
@@ -85,7 +86,7 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     [query] = graph.spec.queries
     own = spark.newSession()
     writer = build.build(own, graph, query)
-    cleaner = OrphanCleaner(own, graph)
+    cleaner = OrphanCleaner(own, graph, Clock())
     for sink in query.to:
         if sink.files:
             suspects = new_sink_logs.prepare(

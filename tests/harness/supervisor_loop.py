@@ -12,12 +12,14 @@ from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from pyspark.sql import SparkSession
 
 from harness.documents import pipeline_head
+from harness.waiting import asked
 
 
 SECONDS = 60.0
@@ -54,8 +56,11 @@ class Stage:
         return sorted(DeltaTable(str(self.folder / table)).to_pyarrow_table().to_pylist(), key=str)
 
     @contextmanager
-    def running(self, driver: DriverIdentity | None = None, **spec: Any) -> Iterator["Turning"]:
+    def running(
+        self, driver: DriverIdentity | None = None, clock: Clock | None = None, **spec: Any
+    ) -> Iterator["Turning"]:
         """A pipeline that was started, and is drained at the end; `driver` is who owns its checkpoints."""
+        clock = clock or Clock()
         spec["checkpoints"] = {"location": str(self.folder / "checkpoints"), **spec.get("checkpoints", {})}
         spec.setdefault("restart", {"policy": "Never"})
         document = {
@@ -67,7 +72,7 @@ class Stage:
         graph = readiness.suspend_unready(document_read, unready).graph
         silent = checks.check_servers(graph)
         checks.check_checkpoint_store(self.spark, graph)
-        unready |= readiness.in_session(self.spark, graph, graph.pipeline.name, silent)
+        unready |= readiness.in_session(self.spark, graph, graph.pipeline.name, clock, silent)
         turning = Turning(
             Supervisor(
                 self.spark,
@@ -76,6 +81,7 @@ class Stage:
                 Stop(),
                 driver=driver,
                 locate=document_read.problem,
+                clock=clock,
             )
         )
         try:
@@ -91,19 +97,15 @@ class Turning:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self.supervisor = supervisor
-        self.longest = 0.0
 
     def until(self, holds: Callable[[], bool], within: float = SECONDS) -> None:
         """Tick until the condition is true, at most so many seconds."""
-        end = time.monotonic() + within
-        while not holds():
-            assert time.monotonic() < end, self.supervisor.statuses
-            began = time.monotonic()
-            if not self.supervisor.tick():
-                assert holds(), self.supervisor.statuses
-                return
-            self.longest = max(self.longest, time.monotonic() - began)
-            time.sleep(TICK / 4)
+
+        def holds_or_ended() -> bool:
+            return holds() or not self.supervisor.tick() or holds()
+
+        assert asked(within, holds_or_ended, TICK / 4), self.supervisor.statuses
+        assert holds(), self.supervisor.statuses
 
     def to_the_end(self, within: float = SECONDS) -> None:
         self.until(lambda: not self.supervisor.tick(), within)

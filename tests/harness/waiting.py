@@ -2,10 +2,21 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 
 Found = TypeVar("Found")
+
+LIMIT: Final = 120.0
+"""Seconds after which a condition counts as never: it bounds a hang, and demands no speed."""
+
+
+def asked(seconds: float, holds: Callable[[], Found], pause: float = 0.1) -> Found:
+    """Ask until the answer is true, at most so many seconds, and return the last answer."""
+    deadline = time.monotonic() + seconds
+    while not (answer := holds()) and time.monotonic() <= deadline:
+        time.sleep(pause)
+    return answer
 
 
 def within(seconds: float, event: str, holds: Callable[[], Found], pause: float = 0.1) -> Found:
@@ -13,11 +24,15 @@ def within(seconds: float, event: str, holds: Callable[[], Found], pause: float 
 
     :raises AssertionError: when it is not within so many seconds; the message names the event and the last answer.
     """
-    deadline = time.monotonic() + seconds
-    while True:
-        result = holds()
-        if result:
-            return result
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {event}; last answer: {result!r}")
-        time.sleep(pause)
+    answer = asked(seconds, holds, pause)
+    if not answer:
+        raise AssertionError(f"not within {seconds:g} s: {event}; last answer: {answer!r}")
+    return answer
+
+
+def eventually(event: str, holds: Callable[[], Found], pause: float = 0.02) -> Found:
+    """Ask until the answer is true, and return it: for what comes soon on any machine.
+
+    :raises AssertionError: when it does not come.
+    """
+    return within(LIMIT, event, holds, pause)

@@ -13,6 +13,7 @@ from mainstem import logs
 from mainstem.errors import MainstemError
 from mainstem.language.document import read
 from mainstem.runtime import runner
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.spark import command_line
 from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J
 
@@ -38,7 +39,7 @@ def main(file: Path) -> None:
     logs.configure("json", verbose=False)
     document = read(str(file))
     options = runner.on_this_machine(
-        document, cores=2, heap="1g", idle=None, report=None, strict=False, verbose=False
+        document, cores=2, heap="1g", idle=None, report=None, strict=False, verbose=False, clock=Clock()
     )
     runner.run(document, replace(options, environment=replace(options.environment, owned=OWNED)))
 

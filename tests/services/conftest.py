@@ -1,7 +1,6 @@
 """One Spark session for the tests that run their queries within the test's own process, and the means to run them."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import Any
 import pytest
 from harness import sparks
 from harness.documents import pipeline_head
+from harness.waiting import asked
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import Supervisor
@@ -60,7 +61,7 @@ class Pipelines:
         graph = self.graph(spec, values)
         checks.check_servers(graph)
         checks.check_checkpoint_store(self.spark, graph)
-        unready = readiness.in_session(self.spark, graph, graph.pipeline.name)
+        unready = readiness.in_session(self.spark, graph, graph.pipeline.name, Clock())
         supervisor = Supervisor(self.spark, graph, lambda _: None, Stop())
         try:
             supervisor.start(unready=unready)
@@ -73,10 +74,8 @@ class Pipelines:
     def _wait(
         self, supervisor: Supervisor, until: Callable[[list[QueryProgress]], bool], within: float
     ) -> None:
-        deadline = time.monotonic() + within
-        while supervisor.tick() and not until(supervisor.statuses):
-            assert time.monotonic() < deadline, supervisor.statuses
-            time.sleep(0.05)
+        over = asked(within, lambda: not supervisor.tick() or until(supervisor.statuses), 0.05)
+        assert over, supervisor.statuses
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from harness.driver import DriverProcess
 from harness.s3 import S3Server
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import Query
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import table_ownership
 from pyspark.sql import SparkSession
 
@@ -95,9 +96,9 @@ def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s
         assert table_ownership.read(spark, file) == table_ownership.TableOwner(won[0], "now")
     table = {"name": "t", "delta": {"path": f"s3a://ownership/race-{race}/"}}
     query = Query.model_validate({"name": "q", "from": "a", "to": [table]})
-    table_ownership.take(spark, query, won[0])
+    table_ownership.take(spark, query, won[0], Clock())
     with pytest.raises(NotReady, match=f"belongs to the pipeline '{won[0]}', since now") as refused:
-        table_ownership.take(spark, query, "another")
+        table_ownership.take(spark, query, "another", Clock())
     assert refused.value.reason == "TableOwnedByAnotherPipeline"
 
 

@@ -96,9 +96,7 @@ def test_a_signal_within_a_batch_drains_the_run(trigger: str, count: int, tmp_pa
         assert pipeline.ids() == list(range((number + 1) * LINES)), "every row once"
 
 
-@pytest.mark.full(
-    gate="spark/test_interrupt.py::test_a_batch_that_ignores_interruption_does_not_block_the_stop"
-)
+@pytest.mark.full(gate="spark/test_interrupt.py::test_a_drain_interrupts_a_batch_once_its_timeout_has_passed")
 @pytest.mark.S34
 @pytest.mark.S36
 @pytest.mark.timeout(1200)

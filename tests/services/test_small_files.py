@@ -13,6 +13,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clients.exclusive_files import S3Object
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import checks
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -129,7 +130,7 @@ def test_a_driver_overtaken_during_its_takeover_is_rejected(
     """A third one has taken the checkpoint after the record of the first was read."""
     checkpoint = f"{store('overtaken')}/q/1"
     record = S3Object(spark, record_of(checkpoint))
-    Ownership(DriverIdentity("p")).take(spark.newSession(), checkpoint)
+    Ownership(DriverIdentity("p"), Clock()).take(spark.newSession(), checkpoint)
     text = record.read() or ""
     owner = parse(text, "r")
     record.replace(text.replace(owner.process, "elsewhere").ljust(1024))
@@ -144,7 +145,7 @@ def test_a_driver_overtaken_during_its_takeover_is_rejected(
 
     monkeypatch.setattr(S3Object, "read", overtaken)
     with pytest.raises(NotReady) as refused:
-        Ownership(DriverIdentity("p")).take(spark.newSession(), checkpoint)
+        Ownership(DriverIdentity("p"), Clock()).take(spark.newSession(), checkpoint)
     assert refused.value.reason == "CheckpointInUse"
     monkeypatch.undo()
     assert "another" in (record.read() or "")

@@ -13,6 +13,7 @@ from harness.supervisor_loop import Stage, Turning
 from mainstem.language.document import Document, read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import readiness
 from mainstem.runtime.query.changed_documents import admit
 from mainstem.runtime.stop import Stop
@@ -67,7 +68,7 @@ class Changing(Stage):
     @contextmanager
     def started(self, document: Document) -> Iterator[Turning]:
         ready, unready = admit(self.spark, document)
-        unready |= readiness.in_session(self.spark, ready.graph, "staged")
+        unready |= readiness.in_session(self.spark, ready.graph, "staged", Clock())
         turning = Turning(
             Supervisor(self.spark, ready.graph, lambda _statuses: None, Stop(), locate=document.problem)
         )

@@ -14,6 +14,7 @@ from harness.waiting import within
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.maintenance.maintenance import TableMaintenance
 from pyspark.sql import SparkSession
 
@@ -50,7 +51,7 @@ def test_maintenance_compacts_files_and_removes_unused_ones(bench: DeltaBench) -
     month_ago = time.time() - 30 * 86400
     os.utime(old, (month_ago, month_ago))
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
-    maintenance = TableMaintenance(bench.spark, asked)
+    maintenance = TableMaintenance(bench.spark, asked, Clock())
     maintenance.maintain(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
     assert maintenance.failures == 0
     assert (files(bench), old.exists(), young.exists()) == (1, False, True)
@@ -64,7 +65,7 @@ def test_a_missing_or_broken_table_does_not_end_maintenance(bench: DeltaBench) -
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}})
     sink = asked.spec.queries[0].to[0].delta
     assert sink
-    maintenance = TableMaintenance(bench.spark, asked)
+    maintenance = TableMaintenance(bench.spark, asked, Clock())
     maintenance.maintain(sink)
     assert maintenance.failures == 0
     bench.put("t", "SELECT 1 AS id")
@@ -86,7 +87,7 @@ def test_maintenance_runs_beside_a_merge_and_a_reader_of_the_table(bench: DeltaB
     )
     [query] = asked.spec.queries
     session = bench.spark.newSession()
-    with TableMaintenance(bench.spark, asked) as maintenance:
+    with TableMaintenance(bench.spark, asked, Clock()) as maintenance:
         handle = start(session, build(session, asked, query), query)
         batch = 0
         commits = bench.folder / "checkpoints" / "copy" / "1" / "commits"

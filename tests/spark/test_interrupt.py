@@ -1,23 +1,24 @@
 """A request to end while queries are still built: what the building waits for is cancelled, what runs is not."""
 
-import math
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from harness.clock import OwnClock
+from harness.supervisor_loop import Stage
+from harness.waiting import LIMIT, eventually
+from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.query.execution import Stream
 from mainstem.runtime.runner import _interruptible
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.draining import stopped
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 
-@pytest.mark.parametrize(
-    ("seconds", "forced"), [(0.0, False), (math.inf, True)], ids=["after the deadline", "by a second signal"]
-)
 def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
-    spark: SparkSession, tmp_path: Path, seconds: float, forced: bool
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     own = spark.newSession()
     assert own.conf.get("spark.sql.streaming.stopTimeout") == "15s"
@@ -26,19 +27,47 @@ def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
 
     def batch(_rows: DataFrame, _number: int) -> None:
         began.set()
-        over.wait(60)
+        over.wait(LIMIT)
 
     rows = own.readStream.name("ticks").format("rate").option("rowsPerSecond", 10).load()
     query = rows.writeStream.foreachBatch(batch).option("checkpointLocation", str(tmp_path / "c")).start()
     try:
-        assert began.wait(60)
-        begun = time.monotonic()
-        outcome = stopped("stuck", Stream(query, resident=False), begun + seconds, lambda: forced)
-        assert time.monotonic() - begun < 20
+        assert began.wait(LIMIT)
+        outcome = stopped("stuck", Stream(query, Clock(), resident=False), lambda: True)
+        assert not over.is_set()
         assert (outcome.clean, outcome.pending) == (False, 0)
     finally:
         over.set()
         query.stop()
+
+
+def test_a_drain_interrupts_a_batch_once_its_timeout_has_passed(spark: SparkSession, tmp_path: Path) -> None:
+    stage, gate, clock = Stage(spark.newSession(), tmp_path), tmp_path / "gate", OwnClock()
+    gate.touch()
+    stage.put("in", str(gate))
+    pipeline = {
+        "sources": [stage.files("in")],
+        "functions": [{"name": "hold", "python": {"function": "hanging:hold", "returns": "STRING"}}],
+        "views": [{"name": "held", "sql": "SELECT hold(value) AS value FROM in"}],
+        "queries": [stage.query("held", "out")],
+        "drain": {"timeout": "10 seconds"},
+    }
+    with stage.running(clock=clock, **pipeline) as run:
+        run.until((tmp_path / "gate.held").exists)
+        clean: list[bool] = []
+        draining = threading.Thread(target=lambda: clean.append(run.supervisor.drain()), daemon=True)
+        draining.start()
+        eventually(
+            "the drain waits",
+            lambda: "drain-to-out" in {thread.name for thread in threading.enumerate()},
+        )
+        clock.advance(9)
+        assert draining.is_alive()
+        clock.advance(1)
+        draining.join(LIMIT)
+        assert clean == [False]
+        assert run["to-out"].state is QueryState.INTERRUPTED
+        gate.unlink()
 
 
 def test_the_build_is_interrupted_and_running_queries_are_not(spark: SparkSession, tmp_path: Path) -> None:
@@ -46,17 +75,22 @@ def test_the_build_is_interrupted_and_running_queries_are_not(spark: SparkSessio
     rows = spark.readStream.name("ticks").format("rate").option("rowsPerSecond", 10).load()
     query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).start()
     sleeps = spark.range(1).selectExpr("java_method('java.lang.Thread', 'sleep', id + 20000L)")
-    threading.Timer(1.0, lambda: setattr(stop, "requested", True)).start()
-    begun = time.monotonic()
+    jobs = spark.sparkContext.statusTracker()
+
+    def request_once_it_builds() -> None:
+        eventually("it builds", lambda: jobs.getJobIdsForGroup("mainstem-build"))
+        stop.requested = True
+
+    threading.Thread(target=request_once_it_builds, daemon=True).start()
     try:
-        with _interruptible(spark, stop), pytest.raises(Exception, match="mainstem-build"):
+        with _interruptible(spark, stop, Clock()), pytest.raises(Exception, match="mainstem-build"):
             sleeps.collect()
-        assert time.monotonic() - begun < 15
         before = query.lastProgress["batchId"] if query.lastProgress else -1
-        until = time.monotonic() + 120
-        while (query.lastProgress or {"batchId": -1})["batchId"] < before + 2:
-            assert query.isActive
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        eventually("two more batches", lambda: _batch(query) >= before + 2)
     finally:
         query.stop()
+
+
+def _batch(query: StreamingQuery) -> int:
+    assert query.isActive
+    return int(query.lastProgress["batchId"]) if query.lastProgress else -1

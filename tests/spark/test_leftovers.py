@@ -2,16 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from harness.clock import OwnClock
 from harness.documents import pipeline_head
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.checkpoint import orphan_files
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.maintenance.orphan_removal import FIRST_INTERVAL, OrphanCleaner
 from pyspark.sql import SparkSession
 
@@ -113,9 +114,7 @@ def copying(tmp_path: Path) -> tuple[Path, Path]:
     return out, checkpoint
 
 
-def cleaner(
-    spark: SparkSession, folder: Path, clock: Callable[[], float] = time.monotonic, **options: str
-) -> OrphanCleaner:
+def cleaner(spark: SparkSession, folder: Path, clock: Clock | None = None, **options: str) -> OrphanCleaner:
     sink = {"name": "files", "parquet": {"path": f"{folder}/out", "options": options}}
     spec = {
         "sources": [{"name": "ticks", "rate": {}}],
@@ -126,7 +125,7 @@ def cleaner(
         **pipeline_head("p"),
         "spec": spec,
     }
-    return OrphanCleaner(spark, Graph(StreamingPipeline.model_validate(document)), clock=clock)
+    return OrphanCleaner(spark, Graph(StreamingPipeline.model_validate(document)), clock or OwnClock())
 
 
 @pytest.mark.S26
@@ -187,8 +186,8 @@ def test_a_file_that_an_older_driver_writes_when_it_wakes_up_is_removed(
     """Also if the checkpoint has meanwhile forgotten the batch of the file."""
     out, checkpoint = copying
     (out / "_spark_metadata" / "0").write_text("v1")
-    now = 0.0
-    cleaning = cleaner(spark, tmp_path, clock=lambda: now)
+    clock = OwnClock()
+    cleaning = cleaner(spark, tmp_path, clock)
     cleaning.look()
     late = write(out / NAME.format(1))
     for log in ("offsets", "commits"):
@@ -196,10 +195,10 @@ def test_a_file_that_an_older_driver_writes_when_it_wakes_up_is_removed(
         os.utime(checkpoint / log / "7", (time.time() + 60,) * 2)
         (checkpoint / log / "0").unlink()
     (out / "_spark_metadata" / "7.compact").write_text("v1")
-    now = FIRST_INTERVAL - 1
+    clock.advance(FIRST_INTERVAL - 1)
     cleaning.look()
     assert late.exists(), "the folder is not listed all the time"
-    now = FIRST_INTERVAL
+    clock.advance(1)
     cleaning.look()
     assert not late.exists()
 

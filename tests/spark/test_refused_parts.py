@@ -12,6 +12,7 @@ from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import supervised_queries
@@ -66,7 +67,8 @@ def refused(spark: SparkSession, folder: Path, views: str, *read: str) -> list[s
     graph = parsed.graph
     analysis = Analysis(graph, parsed.problem)
     analysis.queries(
-        Starter(graph, Ownership(DriverIdentity("refused"))), supervised_queries(spark.newSession(), graph)
+        Starter(graph, Ownership(DriverIdentity("refused"), Clock()), Clock()),
+        supervised_queries(spark.newSession(), graph, Clock()),
     )
     analysis.others(spark)
     return [f"{p.line}:{p.column}: {p.path} [{p.reason}]" for p in analysis.problems]

@@ -8,6 +8,7 @@ import pytest
 from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.driver import status_report
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
@@ -75,7 +76,7 @@ def test_prometheus_exports_expectations_and_expired_offsets() -> None:
     )
     samples = {
         (sample.name, *sorted(sample.labels.values())): sample.value
-        for family in Metrics("p", 1, DriverState([status])).collect()
+        for family in Metrics("p", 1, DriverState([status], Clock())).collect()
         for sample in family.samples
     }
     assert samples["mainstem_expectation_passed_rows_total", "copy", "has_id", "p", "v"] == 3

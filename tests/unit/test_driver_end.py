@@ -4,12 +4,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from click.testing import CliRunner
+from harness.waiting import LIMIT
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem import names
@@ -95,25 +97,36 @@ def test_commands_of_containers_are_hidden_and_describe_themselves() -> None:
 
 
 HANDS_OVER = """
-import signal, sys, time
-signal.signal(signal.SIGPWR, lambda *_: (time.sleep(0.5), sys.exit(42)))
+import signal, sys
+signal.signal(signal.SIGPWR, lambda *_: (print("signalled", flush=True), sys.stdin.readline(), sys.exit(42)))
 print("ready", flush=True)
 while True:
-    time.sleep(0.1)
+    signal.pause()
 """
 
 
 def test_decommissioning_signals_the_executor_and_waits_for_it(tmp_path: Path) -> None:
-    marker = f"Backend-{tmp_path.name}-{time.monotonic_ns()}"
+    marker = f"Backend-{uuid4()}"
+    waiting = threading.Thread(target=decommission, args=(marker,), daemon=True)
     with subprocess.Popen(
-        [sys.executable, "-c", HANDS_OVER, marker], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HANDS_OVER, marker],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         try:
+            assert process.stdin is not None
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
+            waiting.start()
+            assert process.stdout.readline() == "signalled\n"
+            assert waiting.is_alive()
+            process.stdin.write("handed over\n")
+            process.stdin.close()
             # It ends as a zombie of ours, whose command line is empty.
-            decommission(marker)
-            assert process.wait(5) == 42
+            waiting.join(LIMIT)
+            assert not waiting.is_alive()
+            assert process.wait(LIMIT) == 42
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)

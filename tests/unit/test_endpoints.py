@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
+from harness.clock import OwnClock
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.driver import driver_state as watching
-from mainstem.runtime.driver.driver_state import DriverStage, DriverState
+from mainstem.runtime.driver.driver_state import PATIENCE, DriverStage, DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
 from mainstem.runtime.driver.status_report import ExecutorCounts
 from prometheus_client.parser import text_string_to_metric_families
@@ -20,8 +20,13 @@ from unit.builders import BUSY, OFFSETS
 
 
 @pytest.fixture
-def driver() -> DriverState:
-    return DriverState([QueryProgress("copy")])
+def clock() -> OwnClock:
+    return OwnClock()
+
+
+@pytest.fixture
+def driver(clock: OwnClock) -> DriverState:
+    return DriverState([QueryProgress("copy")], clock)
 
 
 @pytest.fixture
@@ -79,28 +84,26 @@ def test_a_driver_without_its_jvm_is_not_healthy(url: str, driver: DriverState) 
     assert body_of(f"{url}/healthz")["message"] == "Spark's JVM has ended"
 
 
-def test_a_driver_with_a_stuck_loop_is_not_healthy(
-    url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_driver_with_a_stuck_loop_is_not_healthy(url: str, driver: DriverState, clock: OwnClock) -> None:
     driver.update([BUSY])
+    clock.advance(PATIENCE[DriverStage.RUNNING])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
-    monkeypatch.setitem(watching.PATIENCE, DriverStage.RUNNING, 0.0)
+    clock.advance(1)
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
-    assert "the supervisor has not run for 0 s while running" in body_of(f"{url}/healthz")["message"]
-    monkeypatch.undo()
+    assert "the supervisor has not run for 61 s while running" in body_of(f"{url}/healthz")["message"]
     driver.update([BUSY])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
 
 
 @pytest.mark.parametrize("kind", [QueryState.STARTING, QueryState.RESTARTING])
 def test_a_restarting_query_may_block_the_loop(
-    url: str, driver: DriverState, monkeypatch: pytest.MonkeyPatch, kind: QueryState
+    url: str, driver: DriverState, clock: OwnClock, kind: QueryState
 ) -> None:
     """It asks a store for its checkpoint, and one that swallows packets takes minutes to say no."""
-    monkeypatch.setitem(watching.PATIENCE, DriverStage.RUNNING, 0.0)
     driver.update([BUSY, replace(BUSY, name="other", state=kind)])
+    clock.advance(PATIENCE[DriverStage.STARTING])
     assert ask(f"{url}/healthz")[0] == HTTPStatus.OK
-    monkeypatch.setitem(watching.PATIENCE, DriverStage.STARTING, 0.0)
+    clock.advance(1)
     assert ask(f"{url}/healthz")[0] == HTTPStatus.SERVICE_UNAVAILABLE
 
 

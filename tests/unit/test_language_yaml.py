@@ -1,14 +1,18 @@
 """YAML as the document reads it: scalars of YAML 1.2, anchors and merges as in kubectl, floods refused, places exact."""
 
-import time
 from typing import Any
 
 import pytest
 import yaml
+from harness.work import at_most
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.errors import SpecInvalid
 from mainstem.language.yaml.yamltext import YamlText, parse, render_path
+
+
+CALLS = 5_000_000
+"""Of functions, for any text: a document of 200,000 characters that is read completely makes so many at most."""
 
 
 def parsed(text: str) -> Any:
@@ -210,16 +214,15 @@ def bomb(form: str, levels: int) -> str:
     ids=["lists", "mappings", "brackets", "braces", "dashes", "long", "digits"],
 )
 def test_documents_that_expand_without_limit_are_rejected_fast(text: str, message: str) -> None:
-    start = time.monotonic()
-    (problem,) = refused(text)
+    with at_most(CALLS):
+        (problem,) = refused(text)
     assert problem.endswith(message)
-    assert time.monotonic() - start < 5
 
 
 def test_nested_merges_stay_cheap() -> None:
-    start = time.monotonic()
-    assert parsed(bomb("{<<: [*, *, *, *]}", 64))["a63"] == {"k": "x"}
-    assert time.monotonic() - start < 5
+    with at_most(CALLS):
+        values = parsed(bomb("{<<: [*, *, *, *]}", 64))
+    assert values["a63"] == {"k": "x"}
 
 
 def test_a_missing_path_has_the_position_of_its_nearest_parent() -> None:

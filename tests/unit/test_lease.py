@@ -146,17 +146,28 @@ def test_no_write_passes_a_closed_fence(ticking: list[float]) -> None:
             except NotTheHolder:
                 errors.append(method)
 
+        async def count(*_: object) -> None:
+            nonlocal queued
+            queued += 1
+            has_queued.set()
+
+        queued, has_queued, counting = 0, asyncio.Event(), aiohttp.TraceConfig()
+        counting.on_connection_queued_start.append(count)
         connector = aiohttp.TCPConnector(limit=1)
-        async with aiohttp.ClientSession(connector=connector, trace_configs=[fence.trace()]) as session:
+        traces = [fence.trace(), counting]
+        async with aiohttp.ClientSession(connector=connector, trace_configs=traces) as session:
             await asyncio.gather(*(send(method) for method in ("GET", "POST", "PATCH", "PUT", "DELETE")))
             fence.open(110.0)
             await send("POST")
             has_arrived.clear()
             may_answer.clear()
+            queued = 0
             first = asyncio.create_task(send("GET"))
             await has_arrived.wait()  # it keeps the one connection
             waiting = [asyncio.create_task(send(method)) for method in ("PATCH", "GET")]
-            await asyncio.sleep(0.01)
+            while queued < 2:
+                await has_queued.wait()
+                has_queued.clear()
             ticking[0] = 111.0  # while they wait for the connection
             may_answer.set()
             await asyncio.gather(first, *waiting)

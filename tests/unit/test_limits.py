@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
@@ -13,13 +12,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from harness.sampling import sampled
+from harness.waiting import eventually
 from mainstem import cli, cli_validate
 from mainstem.errors import SpecInvalid
 from mainstem.limits import within_limits
 from mainstem.reasons import Exit
 from mainstem_operator.metrics import VALIDATORS_LOST
+from mainstem_operator.validation import worker_pool
 from mainstem_operator.validation.worker import HEADER
-from mainstem_operator.validation.worker_pool import DEADLINE_SECONDS, ValidatorLost, Validators
+from mainstem_operator.validation.worker_pool import ValidatorLost, Validators
 
 
 SPEC: dict[str, Any] = {
@@ -91,10 +92,8 @@ def test_a_killed_validation_rejects_only_its_own_document() -> None:
                 asyncio.ensure_future(validators.validate(resource("tenant", harm=harm)))
                 for harm in ("cpu", "memory", "crash")
             ]
-            started = time.monotonic()
             others = [await validators.validate(resource("other", timeZone="UTC")) for _ in range(20)]
             assert not all(task.done() for task in harmful)
-            assert time.monotonic() - started < 30
             assert {validation.reason for validation in others} == {"Accepted"}
             results = await asyncio.gather(*harmful)
             assert [validation.reason for validation in results] == ["DocumentTooComplex"] * 3
@@ -113,6 +112,12 @@ def children(process: int) -> set[int]:
     return {int(child) for child in numbers}
 
 
+def sleeps(process: int) -> bool:
+    """Whether it waits for something."""
+    status = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
+    return status.rpartition(") ")[2].startswith("S")
+
+
 @pytest.mark.parametrize("number", sampled([signal.SIGKILL, signal.SIGXCPU, signal.SIGSEGV], every=3))
 def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> None:
     async def work() -> None:
@@ -121,13 +126,12 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
             await asyncio.gather(*(validators.validate(resource(key)) for key in "ab"))
             assert validators._process is not None
             main = validators._process.pid
-            await asyncio.sleep(0.2)  # each has sent its answer, and waits
             before = children(main)
+            eventually("each has sent its answer, and waits", lambda: all(map(sleeps, before)))
             for child in before:
                 os.kill(child, number)
-            while len(children(main) - before) < len(before):
-                assert validators._process.poll() is None
-                await asyncio.sleep(0.01)
+            eventually("there are new ones", lambda: len(children(main) - before) == len(before))
+            assert validators._process.poll() is None
             lost = VALIDATORS_LOST._value.get()
             results = [await validators.validate(resource(key)) for key in "abcd"]
             assert [validation.reason for validation in results] == ["Accepted"] * 4
@@ -144,8 +148,9 @@ def test_a_process_that_dies_between_two_documents_rejects_none(number: int) -> 
     run(work())
 
 
-def test_a_death_within_a_message_restarts_the_processes() -> None:
-    """The next process would take the rest of the message for a request."""
+def test_a_death_within_a_message_restarts_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next process would take the rest of the message for a request. No deadline has to show that."""
+    monkeypatch.setattr(worker_pool, "DEADLINE_SECONDS", 3600.0)
 
     async def work() -> None:
         validators = Validators()
@@ -155,14 +160,12 @@ def test_a_death_within_a_message_restarts_the_processes() -> None:
             main = validators._process.pid
             for lane in validators._lanes:
                 lane.writer.write(HEADER.pack(lane.sent + 1, 1000) + b"half")
-            await asyncio.sleep(0.2)
+            eventually("each waits for the rest", lambda: all(map(sleeps, children(main))))
             for child in children(main):
                 os.kill(child, signal.SIGKILL)
-            started = time.monotonic()
             with suppress(ValidatorLost):
                 await validators.validate(resource("a"))
             assert (await validators.validate(resource("a"))).reason == "Accepted"
-            assert time.monotonic() - started < DEADLINE_SECONDS / 2
         finally:
             validators.close()
 

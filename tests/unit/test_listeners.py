@@ -1,10 +1,10 @@
 """The last events of a run reach the user's listeners."""
 
-import threading
-import time
 from typing import Any, ClassVar
 
 import pytest
+from harness.clock import OwnClock
+from harness.waiting import eventually
 from mainstem.runtime.supervision import listeners
 from mainstem.runtime.supervision.listeners import Listeners
 from pyspark.sql.streaming import StreamingQueryListener
@@ -25,29 +25,49 @@ class Recorder(StreamingQueryListener):
         self.events.append(event)
 
 
-@pytest.fixture
-def user_listeners(monkeypatch: pytest.MonkeyPatch) -> Listeners:
+class Passing(OwnClock):
+    """Time passes while somebody sleeps."""
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+
+class LateEnd(Passing):
+    """After some time, while the listeners are closed, the last query ends. Events arrive in no time."""
+
+    user_listeners: Listeners
+
+    def sleep(self, seconds: float) -> None:
+        before = self.seconds()
+        eventually("the events are delivered", lambda: len(Recorder.events) == 3 + (before >= AT))
+        super().sleep(seconds)
+        if before < AT <= self.seconds():
+            self.user_listeners.pass_on("onQueryTerminated", "two is over")
+
+
+AT = 1_000.0 + 0.3
+
+
+@pytest.fixture(autouse=True)
+def _events_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listeners, "_event", lambda _method, event: event)
     monkeypatch.setattr(Recorder, "events", [])
-    return Listeners([f"{__name__}:Recorder"])
 
 
-def test_a_late_termination_event_reaches_the_listener(user_listeners: Listeners) -> None:
+def test_a_late_termination_event_reaches_the_listener() -> None:
+    clock = LateEnd()
+    user_listeners = clock.user_listeners = Listeners([f"{__name__}:Recorder"], clock)
     user_listeners.pass_on("onQueryStarted", "one")
     user_listeners.pass_on("onQueryStarted", "two")
     user_listeners.pass_on("onQueryTerminated", "one is over")
-    later = threading.Timer(0.3, user_listeners.pass_on, ("onQueryTerminated", "two is over"))
-    later.start()
     user_listeners.close()
     assert Recorder.events == ["one", "two", "one is over", "two is over"]
 
 
-def test_a_missing_termination_event_does_not_block(
-    user_listeners: Listeners, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listeners, "GOODBYE", 0.2)
+def test_a_missing_termination_event_does_not_block() -> None:
+    clock = Passing()
+    user_listeners = Listeners([f"{__name__}:Recorder"], clock)
     user_listeners.pass_on("onQueryStarted", "one")
-    began = time.monotonic()
     user_listeners.close()
-    assert time.monotonic() - began < 5
-    assert Recorder.events == ["one"]
+    assert clock.seconds() >= 1_000.0 + listeners.GOODBYE
+    eventually("the event is delivered", lambda: Recorder.events == ["one"])

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from harness.clock import OwnClock
 from mainstem.language.model.status.fields import Metric
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
 from mainstem.runtime.driver.driver_state import DriverState
@@ -21,9 +22,9 @@ GOLDEN = Path(__file__).parent / "golden" / "metrics.txt"
 
 
 def exposition() -> str:
-    """The metrics of a busy query and of a new one; the watermark's age would differ each time."""
-    busy = replace(BUSY, watermark=None, expectations=(ExpectationProgress("v", "has_id", 3, 5),))
-    driver = DriverState([busy, QueryProgress("other")])
+    """The metrics of a busy query and of a new one."""
+    busy = replace(BUSY, expectations=(ExpectationProgress("v", "has_id", 3, 5),))
+    driver = DriverState([busy, QueryProgress("other")], OwnClock())
     driver.executors = ExecutorCounts(1, 2)
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Metrics("flights", 3, driver))

@@ -20,6 +20,7 @@ from mainstem.language.document import Document, read_object
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.requirements import warnings_of
 from mainstem.runtime import runner
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.console.reporter import for_stream
 from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import this_machine
@@ -75,7 +76,7 @@ def run_until_spark_starts(loaded: Document, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(session, "launch", launch)
     options = runner.RunOptions(
-        this_machine(cores=1, heap="1g"), for_stream(sys.stderr, loaded.pipeline.name)
+        this_machine(cores=1, heap="1g"), for_stream(sys.stderr, loaded.pipeline.name, Clock())
     )
     with pytest.raises(NotReady, match="no JVM starts here"):
         runner.run(loaded, options)

@@ -1,13 +1,13 @@
 """The status of a query after an outage and after answers of brokers; without a server."""
 
 import json
-import threading
-import time
+from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from harness.clock import BEGIN, OwnClock
 from harness.documents import pipeline_head
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
@@ -16,9 +16,8 @@ from mainstem.language.model.connections import Connection
 from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clients.kafka_admin import TopicOffsets, offsets
-from mainstem.runtime.supervision import outages
-from mainstem.runtime.supervision.current import current
-from mainstem.runtime.supervision.outages import Outage, Outages
+from mainstem.runtime.supervision import current as present
+from mainstem.runtime.supervision.outages import AGAIN_SECONDS, GREET_SECONDS, Outage, Outages
 from mainstem.runtime.supervision.topics import FRESH_SECONDS, OffsetSnapshot
 
 
@@ -27,12 +26,19 @@ STATUS = QueryProgress("copy", QueryState.RUNNING, sources=(READ, SourceProgress
 AWAY = Outage("BrokerUnreachable", "no broker answers", datetime(2026, 1, 1, tzinfo=UTC))
 
 
+NOW = 1_000.0
+
+
 def answer(
     latest: dict[str, int], earliest: dict[str, int] | None = None, age: float = 0.0
 ) -> OffsetSnapshot:
-    return OffsetSnapshot(
-        TopicOffsets({}, {"orders": earliest or {}}, {"orders": latest}), time.monotonic() - age
-    )
+    return OffsetSnapshot(TopicOffsets({}, {"orders": earliest or {}}, {"orders": latest}), NOW - age)
+
+
+def current(
+    status: QueryProgress, outage: Outage | None, answers: dict[str, OffsetSnapshot], silent: Collection[str]
+) -> QueryProgress:
+    return present.current(status, outage, answers, silent, NOW)
 
 
 def test_lag_is_the_distance_from_the_read_offsets_to_the_newest() -> None:
@@ -131,62 +137,55 @@ class Network:
         return NotReady(f"{connection.name} does not answer", reason="BrokerUnreachable") if away else None
 
 
-def until(holds: Any) -> None:
-    end = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.002)
+CONNECTIONS = 2
+"""Of the graph, each with a thread that greets its server."""
 
 
-def test_an_outage_affects_only_the_queries_that_use_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
-    monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
-    network, document_graph = Network(), graph()
-    watch = Outages(document_graph, network.greet)
+def test_an_outage_affects_only_the_queries_that_use_the_server() -> None:
+    network, document_graph, clock = Network(), graph(), OwnClock()
+    watch = Outages(document_graph, clock, network.greet)
     queries = {query.name: query for query in document_graph.spec.queries}
     watch.start()
     try:
-        until(lambda: {"events", "shop"} <= set(network.greeted))
+        clock.advance(GREET_SECONDS, CONNECTIONS)
+        assert sorted(network.greeted) == ["events", "shop"]
         assert [watch.query(query) for query in queries.values()] == [None, None, None]
         network.away = {"events"}
-        until(lambda: watch.query(queries["copy"]))
+        clock.advance(GREET_SECONDS + AGAIN_SECONDS, CONNECTIONS)
         both = watch.query(queries["both"])
         assert both is not None
         assert (both.message, both.reason) == ("events does not answer", "BrokerUnreachable")
+        assert both.since == BEGIN + timedelta(seconds=2 * GREET_SECONDS)  # the first greeting that failed
+        assert watch.query(queries["copy"]) == both
         assert watch.query(queries["lines"]) is None
         network.away = {"events", "shop"}
-        until(lambda: watch.connection("shop"))
+        clock.advance(GREET_SECONDS + AGAIN_SECONDS, CONNECTIONS)
+        assert watch.connection("shop")
         assert watch.query(queries["both"]) == watch.connection("events")  # the longer one
         network.away = set()
-        until(lambda: not watch.connection("shop") and not watch.connection("events"))
+        clock.advance(AGAIN_SECONDS, CONNECTIONS)
+        assert (watch.connection("shop"), watch.connection("events")) == (None, None)
         assert "unused" not in network.greeted
     finally:
         watch.close()
 
 
-def test_a_single_missing_answer_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "GREET_SECONDS", 0.001)
-    monkeypatch.setattr(outages, "AGAIN_SECONDS", 0.001)
-    again = threading.Event()
-    calls: list[str] = []
-
-    def greet(connection: Connection) -> NotReady | None:
-        if connection.name != "events":
-            return None
-        calls.append(connection.name)
-        if len(calls) == 2:
-            again.wait(10)
-        return NotReady("no answer", reason="BrokerUnreachable")
-
-    watch = Outages(graph(), greet)
+def test_a_single_missing_answer_is_no_outage() -> None:
+    network, clock = Network(), OwnClock()
+    watch = Outages(graph(), clock, network.greet)
     watch.start()
     try:
-        until(lambda: len(calls) == 2)
+        network.away = {"events"}
+        clock.advance(GREET_SECONDS, CONNECTIONS)
         assert watch.connection("events") is None
-        again.set()
-        until(lambda: watch.connection("events"))
+        network.away = set()
+        clock.advance(AGAIN_SECONDS, CONNECTIONS)
+        network.away = {"events"}
+        clock.advance(GREET_SECONDS, CONNECTIONS)
+        assert watch.connection("events") is None
+        clock.advance(AGAIN_SECONDS, CONNECTIONS)
+        assert watch.connection("events")
     finally:
-        again.set()
         watch.close()
 
 

@@ -14,6 +14,7 @@ from mainstem.checkpoints.owner import LENGTH, DriverIdentity, Owner, identity, 
 from mainstem.errors import Fenced, NotReady
 from mainstem.runtime.checkpoint.ownership import RECORD, TOKEN, Ownership
 from mainstem.runtime.clients.exclusive_files import LocalFile
+from mainstem.runtime.clock import Clock
 
 
 class Session:
@@ -58,16 +59,16 @@ def rewrite(checkpoint: Path, **values: str) -> None:
 
 def test_a_driver_takes_a_checkpoint_and_names_the_record_in_its_session(tmp_path: Path) -> None:
     checkpoint = tmp_path / "orders" / "1"
-    values = take(Ownership(DriverIdentity("etl/orders")), checkpoint)
+    values = take(Ownership(DriverIdentity("etl/orders"), Clock()), checkpoint)
     assert values == {RECORD: record_of(str(checkpoint)), TOKEN: record(checkpoint)["token"]}
     assert record(checkpoint)["pipeline"] == "etl/orders"
     assert [entry.name for entry in checkpoint.parent.iterdir()] == ["_1.mainstem-owner.json"]
 
 
 def test_another_pipeline_is_rejected_with_the_name_of_the_owner(tmp_path: Path) -> None:
-    take(Ownership(DriverIdentity("etl/orders")), tmp_path / "1")
+    take(Ownership(DriverIdentity("etl/orders"), Clock()), tmp_path / "1")
     with pytest.raises(NotReady) as refused:
-        take(Ownership(DriverIdentity("etl/thief")), tmp_path / "1")
+        take(Ownership(DriverIdentity("etl/thief"), Clock()), tmp_path / "1")
     assert refused.value.reason == "CheckpointInUse"
     assert "the pipeline 'etl/orders', whose driver started at 20" in refused.value.message
     assert record_of(str(tmp_path / "1")) in refused.value.message
@@ -76,29 +77,32 @@ def test_another_pipeline_is_rejected_with_the_name_of_the_owner(tmp_path: Path)
 
 
 def test_a_second_run_on_this_machine_is_rejected_while_the_first_one_lives(tmp_path: Path) -> None:
-    take(Ownership(DriverIdentity("orders")), tmp_path / "1")
+    take(Ownership(DriverIdentity("orders"), Clock()), tmp_path / "1")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         rewrite(tmp_path / "1", process=identity(other.pid) or "")
         with pytest.raises(NotReady, match="another run uses the checkpoint") as refused:
-            take(Ownership(DriverIdentity("orders")), tmp_path / "1")
+            take(Ownership(DriverIdentity("orders"), Clock()), tmp_path / "1")
         assert refused.value.reason == "CheckpointInUse"
         other.kill()
-    second = Ownership(DriverIdentity("orders"))
+    second = Ownership(DriverIdentity("orders"), Clock())
     take(second, tmp_path / "1")
     assert record(tmp_path / "1")["token"] == second._owner.token
 
 
 @pytest.mark.parametrize("process", ["", "elsewhere", "boot:pid:[4026531836]:1:1"])
 def test_a_driver_of_another_machine_yields_to_a_newer_one(tmp_path: Path, process: str) -> None:
-    take(Ownership(DriverIdentity("etl/orders")), tmp_path / "1")
+    take(Ownership(DriverIdentity("etl/orders"), Clock()), tmp_path / "1")
     rewrite(tmp_path / "1", process=process)
-    newer = Ownership(DriverIdentity("etl/orders"))
+    newer = Ownership(DriverIdentity("etl/orders"), Clock())
     take(newer, tmp_path / "1")
     assert record(tmp_path / "1")["token"] == newer._owner.token
 
 
 def test_a_driver_that_has_lost_its_checkpoint_does_not_take_it_back(tmp_path: Path) -> None:
-    old, newer = Ownership(DriverIdentity("etl/orders")), Ownership(DriverIdentity("etl/orders"))
+    old, newer = (
+        Ownership(DriverIdentity("etl/orders"), Clock()),
+        Ownership(DriverIdentity("etl/orders"), Clock()),
+    )
     take(old, tmp_path / "1")
     take(old, tmp_path / "1")  # a restart of the query
     take(newer, tmp_path / "1")
@@ -121,7 +125,7 @@ def owner(
 ) -> Ownership:
     """The driver of a pipeline on a cluster, on another machine than every other one."""
     identity = DriverIdentity(name, cluster, uid or f"uid of {name}", attempt)
-    made = Ownership(identity, take_over=take_over)
+    made = Ownership(identity, Clock(), take_over=take_over)
     made._owner = replace(made._owner, process="elsewhere")
     return made
 
@@ -241,7 +245,7 @@ def test_the_longest_owner_fits_into_the_record() -> None:
 
 
 def test_a_deleted_record_is_written_again(tmp_path: Path) -> None:
-    owner = Ownership(DriverIdentity("etl/orders"))
+    owner = Ownership(DriverIdentity("etl/orders"), Clock())
     take(owner, tmp_path / "1")
     Path(record_of(str(tmp_path / "1"))).unlink()
     take(owner, tmp_path / "1")

@@ -11,6 +11,7 @@ import click
 from mainstem.cli import main
 from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.console.reporter import Lines
 from mainstem.runtime.spark import java
 from mainstem.schema.crd import crd
@@ -115,7 +116,7 @@ def test_the_json_line_has_the_fields_of_a_completed_query() -> None:
         batch_duration_ms=1, sources=(SourceProgress("orders"),), last_progress_time="t",
     )  # fmt: skip
     stream = io.StringIO()
-    Lines(stream, "orders").changed([status])
+    Lines(stream, "orders", Clock()).changed([status])
     written = json.loads(stream.getvalue())
     assert list(line) == list(written)
     assert list(line["sources"][0]) == list(written["sources"][0])

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import updated
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.restarts import Restarts
@@ -36,9 +36,9 @@ class Running:
     def failure(self) -> Failure | None:
         return None
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        while not (clean := self.at_end.is_set()) and time.monotonic() < deadline and not force():
-            time.sleep(0.005)
+    def drain(self, interrupt: Callable[[], bool]) -> DrainOutcome:
+        while not (clean := self.at_end.is_set()) and not interrupt():
+            self.at_end.wait(0.005)
         self.active = False
         return DrainOutcome(clean, 7, None, 0.0)
 
@@ -75,18 +75,17 @@ def test_a_drain_does_not_wait_for_a_build() -> None:
     query, may_build = Running(), threading.Event()
     refreshing = Refreshing("q", query, lambda: may_build.wait(10) and BUILT)
     query.at_end.set()
-    assert refreshing.drain(time.monotonic() + 10, lambda: False).clean
+    assert refreshing.drain(lambda: False).clean
     may_build.set()
     within(10, "the thread ends", lambda: not refreshing.active)
     assert refreshing.built is None
 
 
-@pytest.mark.parametrize(("seconds", "force"), [(0.05, False), (60.0, True)])
-def test_only_the_end_of_the_run_interrupts_a_batch(seconds: float, force: bool) -> None:
+def test_only_the_end_of_the_run_interrupts_a_batch() -> None:
     query = Running()
     refreshing = Refreshing("q", query, lambda: BUILT)
     within(10, "it is built", lambda: refreshing.built)
-    outcome = refreshing.drain(time.monotonic() + seconds, lambda: force)
+    outcome = refreshing.drain(lambda: True)
     assert (outcome.clean, outcome.committed, refreshing.active) == (False, 7, False)
 
 
@@ -136,6 +135,7 @@ def test_a_refresh_begins_when_it_is_due_and_again_after_a_failure() -> None:
         {},
         Restarts(document_graph.spec.restart),
         QueryProgress("q"),
+        Meter(0.0),
         execution=query,
     )
     refresher.started(supervised, 100.0)

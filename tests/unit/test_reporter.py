@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from harness.clock import OwnClock
 from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.console import reporter
@@ -31,19 +32,13 @@ FAILED = replace(
 )
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    now = [1_000.0]
-    monkeypatch.setattr(reporter.time, "monotonic", lambda: now[0])
-    return now
-
-
 class Run:
     """Lines, and what they wrote."""
 
     def __init__(self) -> None:
         self.stream = io.StringIO()
-        self.lines = Lines(self.stream, "flights")
+        self.clock = OwnClock()
+        self.lines = Lines(self.stream, "flights", self.clock)
 
     def report(self, *statuses: QueryProgress) -> list[dict[str, Any]]:
         """What is written on this change."""
@@ -55,7 +50,6 @@ class Run:
         return [json.loads(line) for line in self.stream.getvalue()[before:].splitlines()]
 
 
-@pytest.mark.usefixtures("clock")
 def test_a_change_of_state_is_one_json_line() -> None:
     run = Run()
     assert run.report(COPY) == []
@@ -70,18 +64,17 @@ def test_a_change_of_state_is_one_json_line() -> None:
     )
 
 
-def test_progress_is_reported_every_ten_seconds(clock: list[float]) -> None:
+def test_progress_is_reported_every_ten_seconds() -> None:
     run = Run()
     assert len(run.report(RUNNING)) == 1
-    clock[0] += LINE_SECONDS - 0.1
+    run.clock.advance(LINE_SECONDS - 0.1)
     assert run.report(replace(RUNNING, input_rows=600)) == []
-    clock[0] += 0.1
+    run.clock.advance(0.1)
     assert [line["inputRows"] for line in run.report(replace(RUNNING, input_rows=700))] == [700]
-    clock[0] += 10 * LINE_SECONDS
+    run.clock.advance(10 * LINE_SECONDS)
     assert run.report(replace(RUNNING, input_rows=700, last_progress_time="later")) == []
 
 
-@pytest.mark.usefixtures("clock")
 def test_each_query_has_its_own_line() -> None:
     run = Run()
     lines = run.report(RUNNING, replace(RUNNING, name="other"), replace(COPY, name="third"))
@@ -89,7 +82,6 @@ def test_each_query_has_its_own_line() -> None:
     assert [line["name"] for line in run.report(RUNNING, replace(FAILED, name="other"))] == ["other"]
 
 
-@pytest.mark.usefixtures("clock")
 def test_the_end_reports_withheld_progress() -> None:
     run = Run()
     run.report(RUNNING)
@@ -110,7 +102,7 @@ def test_rows_of_a_console_sink_are_printed_unchanged() -> None:
 
 def test_a_stream_that_is_not_a_terminal_gets_lines() -> None:
     stream = io.StringIO()
-    for_stream(stream, "flights").changed([RUNNING])
+    for_stream(stream, "flights", OwnClock()).changed([RUNNING])
     assert json.loads(stream.getvalue())["pipeline"] == "flights"
 
 
@@ -118,7 +110,7 @@ def test_a_closed_pipe_is_ignored() -> None:
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w", encoding="utf-8") as stream:
-        reporter = for_stream(stream, "flights")
+        reporter = for_stream(stream, "flights", OwnClock())
         reporter.changed([RUNNING])
         reporter.output("a row")
         reporter.close()

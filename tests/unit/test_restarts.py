@@ -1,11 +1,10 @@
-import math
-
 import pytest
+from harness.clock import OwnClock
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.language.model.pipeline import Drain, Restart
 from mainstem.runtime.query.restarts import Restarts
-from mainstem.runtime.supervision.draining import drain_deadline
+from mainstem.runtime.supervision.draining import out_of_time
 
 
 def settings(**fields: object) -> Restart:
@@ -111,7 +110,12 @@ def test_never_more_restarts_in_a_row_than_the_budget(runs: list[float], budget:
 
 
 def test_a_drain_that_waits_has_no_deadline() -> None:
-    assert drain_deadline(Drain.model_validate({"timeout": "10 seconds"}), 5.0) == 15.0
-    assert (
-        drain_deadline(Drain.model_validate({"timeout": "10 seconds", "onTimeout": "wait"}), 5.0) == math.inf
-    )
+    clock = OwnClock()
+    late = out_of_time(Drain.model_validate({"timeout": "10 seconds"}), clock)
+    never = out_of_time(Drain.model_validate({"timeout": "10 seconds", "onTimeout": "wait"}), clock)
+    clock.advance(9.9)
+    assert (late(), never()) == (False, False)
+    clock.advance(0.1)
+    assert (late(), never()) == (True, False)
+    clock.advance(86_400)
+    assert (late(), never()) == (True, False)

@@ -2,9 +2,10 @@
 
 import socket
 import threading
-import time
+from contextlib import suppress
+from typing import cast
 
-import pytest
+from harness.waiting import LIMIT, eventually
 from mainstem.runtime.failures.classification import classify_text
 from mainstem.runtime.spark.environment import this_machine
 from mainstem.runtime.spark.session import shut_down, start_error
@@ -13,27 +14,25 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 def connected(port: int) -> socket.socket:
     """A connection to the server, which has its port a moment before its thread listens there."""
-    deadline = time.monotonic() + 30
-    while True:
-        try:
+
+    def open_() -> socket.socket | None:
+        with suppress(ConnectionRefusedError):
             return socket.create_connection(("127.0.0.1", port))
-        except ConnectionRefusedError:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        return None
+
+    return cast("socket.socket", eventually("a connection", open_))
 
 
-@pytest.mark.timeout(120)
 def test_a_connection_that_the_jvm_leaves_open_does_not_block_the_end() -> None:
     python = PythonParameters(port=0, daemonize=True, daemonize_connections=True)
     gateway = ClientServer(JavaParameters(port=1), python)
     server = gateway._callback_server
     with connected(server.get_listening_port()) as left_open:
         left_open.sendall(b"c\n")  # the first line of a call: a thread reads on
-        while not server.connections:
-            time.sleep(0.01)
+        eventually("the server has it", lambda: server.connections)
         ending = threading.Thread(target=shut_down, args=(gateway,), daemon=True)
         ending.start()
-        ending.join(30)
+        ending.join(LIMIT)
         assert not ending.is_alive()
 
 

@@ -104,8 +104,10 @@ def run(
         for warning in document.warnings:
             logs.get("mainstem").warning(warning.render(file))
         from mainstem.runtime import runner
+        from mainstem.runtime.clock import Clock
         from mainstem.runtime.watching import DocumentWatch, FileChanges
 
+        clock = Clock()
         options = runner.on_this_machine(
             document,
             cores=cores,
@@ -114,7 +116,8 @@ def run(
             report=report,
             strict=strict,
             verbose=verbose,
-            watch=DocumentWatch(FileChanges(Path(file), chosen)) if watch else None,
+            clock=clock,
+            watch=DocumentWatch(FileChanges(Path(file), chosen), clock) if watch else None,
         )
         runner.run(document, options)
     except MainstemError as error:

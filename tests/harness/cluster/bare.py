@@ -16,6 +16,7 @@ from harness.cluster.base import TestCluster
 from harness.cluster.layout import Layout
 from harness.cluster.state import ClusterState, identity
 from harness.errors import HarnessError
+from harness.waiting import LIMIT, asked
 
 
 class Bare(TestCluster):
@@ -122,13 +123,10 @@ class Bare(TestCluster):
             return False
 
     def _phase(self, phase: str, began: float, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 90
-        while not holds():
-            if time.monotonic() > deadline:
-                logs = [self._at.logs / "node.log", *sorted(self._at.logs.glob("k*.log"))]
-                words = "\n".join(f"--- the end of {log.name}\n{tail(log, 12)}" for log in logs)
-                raise HarnessError(f"the cluster did not come up: not within 90 s: {phase}\n{words}")
-            time.sleep(0.1)
+        if not asked(LIMIT, holds):
+            logs = [self._at.logs / "node.log", *sorted(self._at.logs.glob("k*.log"))]
+            words = "\n".join(f"--- the end of {log.name}\n{tail(log, 12)}" for log in logs)
+            raise HarnessError(f"the cluster did not come up: not within {LIMIT:g} s: {phase}\n{words}")
         self._report(f"{time.monotonic() - began:5.1f} s  {phase}")
 
     def _containerd_answers(self) -> bool:

@@ -6,8 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from harness import kubeflags
@@ -15,6 +16,7 @@ from harness.cluster.configs import write_json
 from harness.cluster.layout import HIDDEN, Layout
 from harness.cluster.state import VARIABLE, ClusterState
 from harness.errors import HarnessError
+from harness.waiting import asked
 
 
 _TESTS = Path(__file__).parents[2]
@@ -106,13 +108,10 @@ def _spawn(at: Layout, state: ClusterState, plan: Path) -> None:
 
 def first_process(at: Layout, state: ClusterState) -> int:
     """The node's first process, by its id on the machine."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        for pid in state.processes():
-            if _is_first(pid):
-                return pid
-        time.sleep(0.02)
-    raise HarnessError(f"the node did not start: {(at.logs / 'node.log').read_text().strip()}")
+    pid = asked(60, lambda: next(filter(_is_first, state.processes()), None), 0.02)
+    if pid is None:
+        raise HarnessError(f"the node did not start: {(at.logs / 'node.log').read_text().strip()}")
+    return pid
 
 
 def _is_first(pid: int) -> bool:
@@ -132,16 +131,16 @@ def _link(at: Layout, node: int) -> None:
 
 def _end(state: ClusterState) -> None:
     """Kill and wait: when the node's first process is gone, the kernel has ended all others in it."""
-    deadline = time.monotonic() + 30
-    while pids := state.processes():
+
+    def killed() -> bool:
+        pids = state.processes()
         for pid in pids:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        if time.monotonic() > deadline:
-            raise HarnessError(f"processes of the cluster do not end: {pids}")
-        time.sleep(0.05)
+        return not pids
+
+    if not asked(60, killed, 0.05):
+        raise HarnessError(f"processes of the cluster do not end: {state.processes()}")
 
 
 def _hierarchies() -> Iterator[Path]:
@@ -154,18 +153,15 @@ def _hierarchies() -> Iterator[Path]:
 
 def _remove_cgroups(top: Path) -> None:
     """Remove a cgroup and all below it; the kernel may need a moment until the last process has left."""
-    deadline = time.monotonic() + 60
     for folder, _, _ in os.walk(top, topdown=False):
-        while True:
-            try:
-                Path(folder).rmdir()
-                break
-            except FileNotFoundError:
-                break
-            except OSError as error:
-                if time.monotonic() > deadline:
-                    raise HarnessError(f"cannot remove the cgroup {folder}: {error}") from None
-                time.sleep(0.05)
+        if not asked(60, partial(_removed, Path(folder)), 0.05):
+            raise HarnessError(f"cannot remove the cgroup {folder}")
+
+
+def _removed(folder: Path) -> bool:
+    with suppress(OSError):
+        folder.rmdir()
+    return not folder.exists()
 
 
 def _refuse_mounts(path: Path) -> None:

@@ -17,6 +17,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.model.queries import Query
 from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.spark import session
@@ -32,7 +33,8 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     """
     graph = document.graph
     analysis = Analysis(graph, document.problem)
-    first = Starter(graph, Ownership(DriverIdentity(document.pipeline.name))).first
+    clock = Clock()
+    first = Starter(graph, Ownership(DriverIdentity(document.pipeline.name), clock), clock).first
     plans_by_query: dict[str, str] = {}
     environment = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
     # Standard output is reserved for the explanation, which may be JSON.

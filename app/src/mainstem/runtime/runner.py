@@ -3,10 +3,9 @@
 import json
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +26,7 @@ from mainstem.errors import (
 from mainstem.language.document import Document
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.requirements import running
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.console.reporter import Reporter, for_stream
 from mainstem.runtime.maintenance.maintenance import TableMaintenance
 from mainstem.runtime.preflight import checks, readiness, user_modules
@@ -61,6 +61,7 @@ class RunOptions:
         strict: run no query where Spark rejects a part of the document, or a query is not ready.
         render: turns a problem into its log message; None names the document's file.
         watch: applies changes of the document's file; None if the run keeps its document.
+        clock: the time of the run.
     """
 
     environment: Environment
@@ -72,6 +73,7 @@ class RunOptions:
     strict: bool = False
     render: Callable[[Problem], str] | None = None
     watch: DocumentWatch | None = None
+    clock: Clock = field(default_factory=Clock)
 
 
 def on_this_machine(
@@ -83,16 +85,15 @@ def on_this_machine(
     report: Path | None,
     strict: bool,
     verbose: bool,
+    clock: Clock,
     watch: DocumentWatch | None = None,
 ) -> RunOptions:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
     name = document.pipeline.name
     environment = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
-    reporter = for_stream(sys.stdout, name)
-    if report is None:
-        return RunOptions(environment, reporter, idle, verbose, strict=strict, watch=watch)
-    ended = partial(_write_report, report, name)
-    return RunOptions(environment, reporter, idle, verbose, ended=ended, strict=strict, watch=watch)
+    reporter = for_stream(sys.stdout, name, clock)
+    options = RunOptions(environment, reporter, idle, verbose, strict=strict, watch=watch, clock=clock)
+    return replace(options, ended=partial(_write_report, report, name)) if report else options
 
 
 def run(document: Document, options: RunOptions, stop: Stop | None = None) -> None:
@@ -133,7 +134,14 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
                 ready, refused = admit(spark, ready)
                 unready = {**unready, **refused}
                 supervisor = Supervisor(
-                    spark, ready.graph, reporter.changed, stop, environment.run, driver, document.problem
+                    spark,
+                    ready.graph,
+                    reporter.changed,
+                    stop,
+                    environment.run,
+                    driver,
+                    document.problem,
+                    options.clock,
                 )
                 _run(supervisor, spark, ready, options, stop, silent, unready)
     except SpecInvalid as refused:
@@ -153,11 +161,11 @@ def _run(
 ) -> None:
     outcome, graph = "failed", document.graph
     try:
-        with _interruptible(spark, stop):
+        with _interruptible(spark, stop, options.clock):
             checks.check_checkpoint_store(spark, graph)
             owner = options.environment.owner(document.pipeline.name)
-            unready = {**unready, **readiness.in_session(spark, graph, owner, silent)}
-            with TableMaintenance(spark, graph) as maintenance:
+            unready = {**unready, **readiness.in_session(spark, graph, owner, options.clock, silent)}
+            with TableMaintenance(spark, graph, options.clock) as maintenance:
                 outcome = _started(supervisor, document, options, stop, unready) or _loop(
                     supervisor, maintenance, options, stop
                 )
@@ -237,7 +245,7 @@ def _started(
 
 
 @contextmanager
-def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
+def _interruptible(spark: Any, stop: Stop, clock: Clock) -> Iterator[None]:
     """Within this context a request to stop cancels the jobs of this thread.
 
     These jobs read tables while queries are built, and may wait for executors that never start. Jobs of a running query
@@ -247,7 +255,7 @@ def _interruptible(spark: Any, stop: Stop) -> Iterator[None]:
     context.setJobGroup(_BUILDING, "reads tables while queries are built")
 
     def watch() -> None:
-        while not done.wait(1.0):
+        while not clock.wait(done, 1.0):
             if stop.requested:
                 with suppress(Py4JError, ConnectionError):
                     context.cancelJobGroup(_BUILDING)
@@ -273,7 +281,7 @@ def _loop(supervisor: Supervisor, maintenance: TableMaintenance, options: RunOpt
             return "failed" if failed else "drained" if clean else "interrupted"
         if options.watch is not None:
             options.watch.tick(supervisor)
-        time.sleep(TICK)
+        options.clock.sleep(TICK)
     return "failed" if supervisor.failures else "drained" if stop.requested else "completed"
 
 

@@ -1,6 +1,5 @@
 """Applies changed documents to a run: those of a file with `mainstem run --watch`, or those that the operator hands over."""
 
-import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -12,6 +11,7 @@ from mainstem import logs, reasons
 from mainstem.changes.consequences import new_driver
 from mainstem.errors import MainstemError, NotReady, Problem, SpecInvalid
 from mainstem.language.document import Document
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.supervision.changing import NeedsDriver
 from mainstem.runtime.supervision.supervisor import Supervisor
@@ -86,11 +86,12 @@ class DocumentWatch:
 
     Args:
         changes: where documents come from; its present document runs.
+        clock: the time of the run.
         first: the version of the document that runs; by default that of the present one.
     """
 
-    def __init__(self, changes: Changes, first: Hashable | None = None) -> None:
-        self._changes = changes
+    def __init__(self, changes: Changes, clock: Clock, first: Hashable | None = None) -> None:
+        self._changes, self._clock = changes, clock
         self._version = changes.look() if first is None else first
         self._next = 0.0
         self._again: float | None = None
@@ -98,7 +99,7 @@ class DocumentWatch:
 
     def tick(self, supervisor: Supervisor) -> None:
         """Apply the document if there is another one since the last look, or if its last attempt is to be repeated."""
-        now = time.monotonic()
+        now = self._clock.seconds()
         if now < self._next:
             return
         self._next = now + PAUSE_SECONDS
@@ -137,6 +138,6 @@ class DocumentWatch:
             self._changes.applied()
 
     def _refused(self, reason: reasons.Reason, message: str, *, again: bool = False) -> None:
-        self._again = time.monotonic() + RETRY_SECONDS if again else None
+        self._again = self._clock.seconds() + RETRY_SECONDS if again else None
         self._log.error("the change of the document is not applied", reason=reason, because=message)
         self._changes.refused(reason, message, retried=again)

@@ -8,7 +8,6 @@ log: the Java class `Fence` reads the record. A driver takes the checkpoint of a
 import os
 import re
 import socket
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -19,6 +18,7 @@ from mainstem import reasons
 from mainstem.checkpoints.owner import DriverIdentity, Owner, identity, is_alive, parse, record_of
 from mainstem.errors import Fenced, NotReady
 from mainstem.runtime.clients.exclusive_files import LocalFile, S3Object, SmallFile
+from mainstem.runtime.clock import Clock
 
 
 RECORD: Final = "spark.mainstem.checkpoint.owner.record"
@@ -30,16 +30,17 @@ class Ownership:
 
     Args:
         driver: the pipeline of the driver.
+        clock: the time of the run.
         conditional: whether the store supports conditional writes.
         take_over: the other owner from which the document takes the checkpoints; None for none.
     """
 
     def __init__(
-        self, driver: DriverIdentity, *, conditional: bool = True, take_over: str | None = None
+        self, driver: DriverIdentity, clock: Clock, *, conditional: bool = True, take_over: str | None = None
     ) -> None:
         self._conditional = conditional
         self._take_over = take_over
-        since, host = datetime.now(UTC).isoformat(timespec="seconds"), socket.gethostname()
+        since, host = clock.now().isoformat(timespec="seconds"), socket.gethostname()
         self._owner = Owner(
             pipeline=driver.pipeline,
             description=f"the pipeline '{driver.pipeline}', whose driver started at {since} on {host}",

@@ -2,12 +2,12 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, TextIO
 
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.progress.status_json import as_json
 
 
@@ -27,9 +27,9 @@ class Reporter(Protocol):
         """Show the last statuses and release the terminal."""
 
 
-def for_stream(stream: TextIO, pipeline: str) -> Reporter:
+def for_stream(stream: TextIO, pipeline: str, clock: Clock) -> Reporter:
     """A live table if the stream is a terminal, JSON lines otherwise."""
-    return _Quiet(Table(pipeline) if stream.isatty() else Lines(stream, pipeline))
+    return _Quiet(Table(pipeline) if stream.isatty() else Lines(stream, pipeline, clock))
 
 
 class _Quiet:
@@ -64,15 +64,15 @@ class _Quiet:
 class Lines:
     """Writes one JSON object per line and query: at each change of state, and every ten seconds while rows move."""
 
-    def __init__(self, stream: TextIO, pipeline: str) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, pipeline: str, clock: Clock) -> None:
+        self._stream, self._clock = stream, clock
         self._pipeline = pipeline
         self._last_lines: dict[str, tuple[QueryState, int, float]] = {}
         self._last: Sequence[QueryProgress] = ()
 
     def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Write the lines that are due."""
-        now = time.monotonic()
+        now = self._clock.seconds()
         self._last = statuses
         for status in statuses:
             state, rows, when = self._last_lines.get(status.name, (QueryState.STARTING, 0, 0.0))
@@ -89,7 +89,7 @@ class Lines:
         for status in self._last:
             _, rows, _ = self._last_lines.get(status.name, (None, -1, 0.0))
             if rows != status.input_rows:
-                self._write(status, time.monotonic())
+                self._write(status, self._clock.seconds())
 
     def _write(self, status: QueryProgress, now: float) -> None:
         self._last_lines[status.name] = (status.state, status.input_rows, now)

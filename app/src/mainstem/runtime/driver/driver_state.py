@@ -1,12 +1,12 @@
 """The current state of the driver, which the HTTP endpoints, the metrics and the resource's status read."""
 
-import time
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.driver.status_report import ExecutorCounts, RefusedRevision, ready
 
 
@@ -30,6 +30,7 @@ class DriverState:
     """The latest state of the driver. One thread sets an attribute, others read it; no value changes in place.
 
     Attributes:
+        clock: the time of the run.
         statuses: the queries in the order of the document.
         executors: None where there are none.
         stage: the stage of the driver's life.
@@ -38,7 +39,8 @@ class DriverState:
         refused: the last changed document, if the driver did not apply it.
     """
 
-    def __init__(self, statuses: Sequence[QueryProgress], revision: str = "") -> None:
+    def __init__(self, statuses: Sequence[QueryProgress], clock: Clock, revision: str = "") -> None:
+        self.clock = clock
         self.revision = revision
         self.refused: RefusedRevision | None = None
         self._updating = False
@@ -46,11 +48,11 @@ class DriverState:
         self.executors: ExecutorCounts | None = None
         self.stage = DriverStage.STARTING
         self.jvm_alive: Callable[[], bool] | None = None
-        self._alive_at = time.monotonic()
+        self._alive_at = self.clock.seconds()
 
     def alive(self) -> None:
         """Record that the driver is alive now."""
-        self._alive_at = time.monotonic()
+        self._alive_at = self.clock.seconds()
 
     def update(self, statuses: Sequence[QueryProgress]) -> None:
         """Take the statuses after a tick of the supervisor."""
@@ -80,7 +82,7 @@ class DriverState:
         """Why the driver has to be restarted; None where it is healthy."""
         if self.stage is not DriverStage.ENDING and self.jvm_alive is not None and not self.jvm_alive():
             return "Spark's JVM has ended"
-        silence = time.monotonic() - self._alive_at
+        silence = self.clock.seconds() - self._alive_at
         if silence > self._patience():
             return f"the supervisor has not run for {silence:.0f} s while {self.stage.lower()}"
         return None

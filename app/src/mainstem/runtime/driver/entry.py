@@ -74,13 +74,15 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     document = read(file)
     for warning in document.warnings:
         logs.get("mainstem").warning(warning.named())
+    from mainstem.runtime.clock import Clock
     from mainstem.runtime.driver.pod_conf import pod_environment
     from mainstem.runtime.driver.pod_reporter import PodReporter
     from mainstem.runtime.driver.updates import Updates
     from mainstem.runtime.runner import RunOptions, run
     from mainstem.runtime.watching import DocumentWatch
 
-    reporter = PodReporter(document.graph, pod, sys.stdout)
+    clock = Clock()
+    reporter = PodReporter(document.graph, pod, sys.stdout, clock)
 
     def ended(outcome: str, statuses: list[QueryProgress]) -> None:
         reporter.ended(statuses)
@@ -93,7 +95,10 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
         opened=reporter.opened,
         ended=ended,
         render=Problem.named,
-        watch=DocumentWatch(Updates(Path(names.UPDATE_DIR), pod.attempt, reporter.driver), pod.revision),
+        watch=DocumentWatch(
+            Updates(Path(names.UPDATE_DIR), pod.attempt, reporter.driver), clock, pod.revision
+        ),
+        clock=clock,
     )
     run(document, options, stop)
 

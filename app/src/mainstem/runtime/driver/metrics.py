@@ -6,7 +6,7 @@ All metrics have the prefix `mainstem_` and the label `pipeline`. A metric witho
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -48,8 +48,8 @@ class Metrics(Collector):
         for field in fields(kind):
             metric: Metric | None = field.metadata.get("metric")
             if metric is not None:
-                value = _VALUES[metric.unit]
-                samples = ((labels, value(getattr(part, field.name))) for labels, part in parts)
+                value, now = _VALUES[metric.unit], self._driver.clock.now()
+                samples = ((labels, value(getattr(part, field.name), now)) for labels, part in parts)
                 yield self._family(
                     metric.name, metric.help, kind.metric_labels, samples, counts=metric.counter
                 )
@@ -84,25 +84,25 @@ class Metrics(Collector):
         return family
 
 
-def _seconds(milliseconds: int | None) -> float | None:
+def _seconds(milliseconds: int | None, _now: datetime) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-def _timestamp(text: str | None) -> float | None:
+def _timestamp(text: str | None, _now: datetime) -> float | None:
     time = moment(text)
     return None if time is None else time.timestamp()
 
 
-def _age(text: str | None) -> float | None:
-    seconds = _timestamp(text)
-    return None if seconds is None else datetime.now(UTC).timestamp() - seconds
+def _age(text: str | None, now: datetime) -> float | None:
+    seconds = _timestamp(text, now)
+    return None if seconds is None else now.timestamp() - seconds
 
 
-_VALUES: Final[dict[MetricUnit, Callable[[Any], float | None]]] = {
-    MetricUnit.NUMBER: lambda number: number,
-    MetricUnit.NONZERO: lambda number: number or None,
+_VALUES: Final[dict[MetricUnit, Callable[[Any, datetime], float | None]]] = {
+    MetricUnit.NUMBER: lambda number, _now: number,
+    MetricUnit.NONZERO: lambda number, _now: number or None,
     MetricUnit.SECONDS: _seconds,
     MetricUnit.TIMESTAMP: _timestamp,
     MetricUnit.AGE: _age,
 }
-"""Unit -> the metric's value from the field's."""
+"""Unit -> the metric's value, from the field's and the time of the scrape."""

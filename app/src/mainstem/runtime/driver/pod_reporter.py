@@ -1,6 +1,5 @@
 """Reports progress from a driver's pod: lines on standard output, HTTP endpoints, and the resource's status."""
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TextIO
@@ -11,6 +10,7 @@ from mainstem import names
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.console.reporter import for_stream
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.endpoints import Answers, Endpoints
@@ -31,6 +31,7 @@ class PodReporter:
         graph: the graph of the checked document.
         pod: the driver pod.
         stream: gets the JSON lines.
+        clock: the time of the run.
         connect: makes the client of the API server; by default with the pod's service account.
         port: the port of the HTTP server.
     """
@@ -40,16 +41,17 @@ class PodReporter:
         graph: Graph,
         pod: Pod,
         stream: TextIO,
+        clock: Clock,
         connect: Callable[[], StatusTarget] | None = None,
         port: int = names.HTTP_PORT,
     ) -> None:
         pipeline = graph.pipeline
-        self._executors = graph.spec.executors
+        self._executors, self._clock = graph.spec.executors, clock
         self._context: Any = None
         self._ask_for_losses = 0.0
         self._newest_loss: MemoryLoss | None = None
-        self.driver = DriverState(_first(graph), pod.revision)
-        self._lines = for_stream(stream, pipeline.name)
+        self.driver = DriverState(_first(graph), clock, pod.revision)
+        self._lines = for_stream(stream, pipeline.name, clock)
         answers = Answers(pipeline.name, pod.namespace, pod.attempt, self.driver)
         self.endpoints = Endpoints(answers, port, "::" if ":" in pod.ip else "0.0.0.0")  # noqa: S104
         self._writer = StatusWriter(
@@ -101,11 +103,12 @@ class PodReporter:
 
     def _loss(self, context: Any) -> MemoryLoss | None:
         """The newest executor that ran out of memory; asks Spark every few seconds only."""
-        now = time.monotonic()
+        now = self._clock.seconds()
         if now >= self._ask_for_losses:
             self._ask_for_losses = now + _LOSSES_SECONDS
             limit, heap = executor_memory(self._executors)
-            self._newest_loss = newest_memory_loss(lost_executors(context), limit, heap, time.time())
+            present = self._clock.now().timestamp()
+            self._newest_loss = newest_memory_loss(lost_executors(context), limit, heap, present)
         return self._newest_loss
 
 

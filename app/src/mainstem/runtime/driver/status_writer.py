@@ -5,14 +5,13 @@ writer writes the newest status.
 """
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from mainstem import logs
 from mainstem.errors import MainstemError
+from mainstem.runtime.clock import stamp
 from mainstem.runtime.driver import status_report
 from mainstem.runtime.driver.container_memory import PeakMemory
 from mainstem.runtime.driver.driver_state import DriverState
@@ -93,6 +92,7 @@ class StatusWriter:
         count: Callable[[], ExecutorCounts | None] = lambda: None,
     ) -> None:
         self._connect, self._driver, self._attempt = connect, driver, attempt
+        self._clock = driver.clock
         self._cluster: StatusTarget | None = None
         self._missing = Missing(count)
         self._pace = Pace()
@@ -114,7 +114,7 @@ class StatusWriter:
             self._log.warning("the last status could not be written in time", seconds=GOODBYE)
 
     def _run(self) -> None:
-        while not self._end.wait(POLL):
+        while not self._clock.wait(self._end, POLL):
             self._tick(last=False)
         self._tick(last=True)
 
@@ -126,10 +126,10 @@ class StatusWriter:
         except Exception as error:  # noqa: BLE001 - a bug here must not stop the status for good
             if not self._pace.failures:
                 self._log.exception("the status cannot be written", error=str(error))
-            self._pace.tried(time.monotonic(), succeeded=False)
+            self._pace.tried(self._clock.seconds(), succeeded=False)
 
     def _look_for_executors(self) -> None:
-        counts = self._missing.look(time.monotonic(), self._reason_for_missing)
+        counts = self._missing.look(self._clock.seconds(), self._reason_for_missing)
         self._driver.executors = counts
         if counts and not counts.running and counts.wanted:
             self._driver.alive()  # a start that waits for its first executor; a new driver would wait too
@@ -147,19 +147,18 @@ class StatusWriter:
         return self._cluster
 
     def _write(self, *, last: bool) -> None:
-        time_ = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         driver = self._driver
         body = status_report.part(
             driver.statuses,
             driver.executors,
             attempt=self._attempt,
-            time=time_,
+            time=stamp(self._clock.now()),
             revision=driver.revision,
             refused=driver.refused,
             memory_peak=self._memory.measure(),
         )
         meaning = status_report.meaning(body)
-        now = time.monotonic()
+        now = self._clock.seconds()
         if not last and not self._pace.due(now, changed=meaning != self._written):
             return
         try:

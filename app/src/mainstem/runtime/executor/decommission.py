@@ -6,11 +6,12 @@ pod's grace period.
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from mainstem.runtime.clock import Clock
 
 
 BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -23,7 +24,7 @@ def main(marker: str = BACKEND) -> None:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGPWR)
     while any(_running(marker)):
-        time.sleep(POLL)
+        Clock().sleep(POLL)
 
 
 def _running(marker: str) -> Iterator[int]:

@@ -6,7 +6,6 @@ concurrent changes one would fail.
 """
 
 import threading
-import time
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,6 +20,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.connectors.delta import DeltaSink, Optimize, Vacuum
 from mainstem.language.requirements import running
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.spark.conf import MAINTENANCE_POOL
 
@@ -35,11 +35,17 @@ _STOP_SECONDS: Final = 10.0
 class TableMaintenance:
     """Maintains the tables of the pipeline's sinks with `maintenance`, as long as the context is open.
 
+    Args:
+        session: the application's session.
+        graph: the graph of the document.
+        clock: the time of the run.
+
     Attributes:
         failures: number of failed rounds.
     """
 
-    def __init__(self, session: SparkSession, graph: Graph) -> None:
+    def __init__(self, session: SparkSession, graph: Graph, clock: Clock) -> None:
+        self._clock = clock
         self._session = session.newSession()
         # Spark's default of 200 tasks takes a minute for the few files of a folder.
         cores = min(session.sparkContext.defaultParallelism, 8)
@@ -101,12 +107,12 @@ class TableMaintenance:
         with suppress(Py4JError, ConnectionError):
             context.setJobGroup(_GROUP, "table maintenance")
             context.setLocalProperty("spark.scheduler.pool", MAINTENANCE_POOL)
-        now = time.monotonic()
+        now = self._clock.seconds()
         due = [now + min(_every(sink), FIRST) for sink in self._tables]
-        while not self._done.wait(max(0.0, min(due) - time.monotonic())):
+        while not self._clock.wait(self._done, max(0.0, min(due) - self._clock.seconds())):
             index = due.index(min(due))
             self.maintain(self._tables[index])
-            due[index] = time.monotonic() + _every(self._tables[index])
+            due[index] = self._clock.seconds() + _every(self._tables[index])
 
     def _retain(self, table: Any, path: str, vacuum: Vacuum) -> None:
         """Set the retention of deleted files as a property of the table, which is the only setting that Delta obeys."""

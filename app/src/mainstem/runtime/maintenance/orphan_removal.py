@@ -11,7 +11,6 @@ a batch is written once, before its commit, and a late request of an older drive
 import math
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from mainstem.runtime.checkpoint import orphan_files, sink_logs
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED
 from mainstem.runtime.checkpoint.orphan_files import Suspects
 from mainstem.runtime.checkpoint.spark_sink_log import LOG
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import classify
 
 
@@ -104,16 +104,16 @@ class OrphanCleaner:
     Args:
         session: the application's session.
         graph: the graph of the document.
+        clock: the time of the run.
         owns: whether this driver still owns a checkpoint; asked before each removal.
-        clock: seconds of a monotonic clock.
     """
 
     def __init__(
         self,
         session: SparkSession,
         graph: Graph,
+        clock: Clock,
         owns: Callable[[SparkSession, str], bool] = lambda *_: True,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._owns = owns
         self._clock = clock
@@ -160,7 +160,7 @@ class OrphanCleaner:
         for target in self._targets:
             try:
                 self._clear(target)
-                if target.is_due(self._clock()):
+                if target.is_due(self._clock.seconds()):
                     self._list(target)
                     self._clear(target)
             except _ERRORS as error:
@@ -175,7 +175,7 @@ class OrphanCleaner:
                 target.add(suspects)
 
     def _run(self) -> None:
-        while not self._done.wait(PAUSE):
+        while not self._clock.wait(self._done, PAUSE):
             self.look()
 
     def _note_losses(self) -> None:
@@ -196,7 +196,7 @@ class OrphanCleaner:
 
     def _list(self, target: _Target) -> None:
         folder, batches = Directory(self._session, target.path), self._batches(target)
-        start = self._clock()
+        start = self._clock.seconds()
         target.next_listing = start + FIRST_INTERVAL
         if batches is None or not folder.exists():
             return
@@ -209,7 +209,7 @@ class OrphanCleaner:
             target.since = (batches[0] / str(first)).modified() - orphan_files.SKEW_MS
         files = orphan_files.unlogged_files(self._session, folder, target.since, target.kind)
         target.add(Suspects(tuple(files), newest(batches[0]) or 0))
-        end = self._clock()
+        end = self._clock.seconds()
         target.listed(end, end - start)
 
     def _clear(self, target: _Target) -> None:

@@ -17,6 +17,7 @@ from mainstem.language.document import Document
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import functions_of, running, used
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import table_ownership, user_modules
 from mainstem.runtime.preflight.checks import check_writable, local_path
 from mainstem.runtime.preflight.inputs import ask, required_paths
@@ -32,7 +33,7 @@ def before_session(graph: Graph) -> dict[str, NotReady]:
 
 
 def in_session(
-    session: SparkSession, graph: Graph, owner: str, silent: Collection[str] = ()
+    session: SparkSession, graph: Graph, owner: str, clock: Clock, silent: Collection[str] = ()
 ) -> dict[str, NotReady]:
     """Query -> why it is not ready, by checks of stores and brokers.
 
@@ -42,9 +43,10 @@ def in_session(
         session: any session.
         graph: the graph of the document.
         owner: the name under which the pipeline owns tables.
+        clock: the time of the run.
         silent: names of connections that do not answer; they are skipped.
     """
-    return _unready(graph, _Asker(session, graph, owner, silent).ask)
+    return _unready(graph, _Asker(session, graph, owner, clock, silent).ask)
 
 
 def suspend_unready(document: Document, errors: Mapping[str, NotReady]) -> Document:
@@ -80,8 +82,11 @@ def _on_this_machine(graph: Graph, query: Query) -> None:
 class _Asker:
     """Asks brokers and stores; asks each question only once, even if several queries need the answer."""
 
-    def __init__(self, session: SparkSession, graph: Graph, owner: str, silent: Collection[str]) -> None:
+    def __init__(
+        self, session: SparkSession, graph: Graph, owner: str, clock: Clock, silent: Collection[str]
+    ) -> None:
         self._session, self._graph, self._owner, self._silent = session, graph, owner, silent
+        self._clock = clock
         self._connections = connections(graph)
         self._topics: dict[str, set[str]] = {}
         self._existing: set[str] = set()
@@ -95,7 +100,7 @@ class _Asker:
             self._existing.add(path)
         for subject, path in _outputs(query):
             ask(subject, path, Directory(self._session, path).exists)
-        table_ownership.take(self._session, query, self._owner)
+        table_ownership.take(self._session, query, self._owner, self._clock)
 
     def _make_topics(self, query: Query) -> None:
         names = used(self._graph, [query]) - set(self._silent)

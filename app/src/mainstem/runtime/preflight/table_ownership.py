@@ -7,7 +7,6 @@ concurrent pipelines succeeds. The record stays when the pipeline stops.
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -17,6 +16,7 @@ from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import Query
 from mainstem.runtime.clients.exclusive_files import S3Object
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight.inputs import ask
 
 
@@ -40,7 +40,7 @@ class TableOwner:
         return json.dumps({"pipeline": self.pipeline, "since": self.since})
 
 
-def take(session: SparkSession, query: Query, pipeline: str) -> None:
+def take(session: SparkSession, query: Query, pipeline: str, clock: Clock) -> None:
     """Make the pipeline the owner of every Delta table on S3 that a query writes, until somebody removes the records.
 
     Raises:
@@ -53,14 +53,14 @@ def take(session: SparkSession, query: Query, pipeline: str) -> None:
         if sink.delta and sink.delta.path.startswith("s3a://")
     }
     for table in sorted(tables):
-        ask("the Delta table", table, partial(_take, session, table, pipeline))
+        ask("the Delta table", table, partial(_take, session, table, pipeline, clock))
 
 
-def _take(session: SparkSession, table: str, pipeline: str) -> None:
+def _take(session: SparkSession, table: str, pipeline: str, clock: Clock) -> None:
     file = owner_record(table)
     owner = read(session, file)
     if owner is None:
-        new_owner = TableOwner(pipeline, datetime.now(UTC).isoformat(timespec="seconds"))
+        new_owner = TableOwner(pipeline, clock.now().isoformat(timespec="seconds"))
         if create(session, file, new_owner):
             if create(session, file, new_owner):
                 logs.get("mainstem").warning(

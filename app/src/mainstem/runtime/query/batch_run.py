@@ -2,11 +2,9 @@
 
 import json
 import threading
-import time
 import traceback
 import uuid
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -18,6 +16,7 @@ from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import LONGEST, Failure, classify, in_sink
 from mainstem.runtime.query.drain import DrainOutcome
 
@@ -34,6 +33,7 @@ class BatchRun:
         batch: the query to run.
         journal: the record of the runs of its checkpoint.
         on_progress: takes the progress of the run at its end, as JSON in the format of Spark's streams.
+        clock: the time of the pipeline's run.
 
     Attributes:
         id: the id of the checkpoint.
@@ -46,10 +46,12 @@ class BatchRun:
         batch: BatchQuery,
         journal: BatchJournal,
         on_progress: Callable[[str], None],
+        clock: Clock,
     ) -> None:
         self.id, self.run_id = journal.id, str(uuid.uuid4())
         self.last_progress: str | None = None
         self._session, self._batch, self._journal, self._on_progress = session, batch, journal, on_progress
+        self._clock = clock
         self._failure: Failure | None = None
         self._thread = threading.Thread(target=self._run, name=f"batch-{batch.query.name}", daemon=True)
         self._thread.start()
@@ -73,21 +75,21 @@ class BatchRun:
         """Why it failed, once it has ended."""
         return self._failure
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Wait for the end of the run, or interrupt it at the deadline; the next start repeats an interrupted run."""
-        begun = time.monotonic()
-        while self.active and time.monotonic() < deadline and not force():
+    def drain(self, interrupt: Callable[[], bool]) -> DrainOutcome:
+        """Wait for the end of the run, or interrupt it; the next start repeats an interrupted run."""
+        begun = self._clock.seconds()
+        while self.active and not interrupt():
             self._thread.join(0.2)
         interrupted = self.active
-        patience = time.monotonic() + _INTERRUPT_SECONDS
-        while self.active and time.monotonic() < patience:  # a new job may begin after the cancellation
+        patience = self._clock.seconds() + _INTERRUPT_SECONDS
+        while self.active and self._clock.seconds() < patience:  # a new job may begin after the cancellation
             self._session.sparkContext.cancelJobGroup(self.run_id)
             self._thread.join(0.5)
         if interrupted:
             self._failure = None
         clean, done = not interrupted and self._failure is None, self._journal.done
         pending = None if clean else 0 if done is None else done + 1
-        return DrainOutcome(clean, done, pending, time.monotonic() - begun)
+        return DrainOutcome(clean, done, pending, self._clock.seconds() - begun)
 
     def _run(self) -> None:
         try:
@@ -101,7 +103,7 @@ class BatchRun:
             )
 
     def _write(self) -> None:
-        began = time.monotonic()
+        began = self._clock.seconds()
         self._own_thread()
         run = self._journal.plan()
         if run is None:
@@ -113,7 +115,7 @@ class BatchRun:
         rows = sum(_rows_read(self._session, execution.executedPlan()))
         counts = _as_java(self._session, execution.observedMetrics())
         counted = {name: json.loads(row.json()) for name, row in counts.items()}
-        self._report(run, rows, int((time.monotonic() - began) * 1000), counted)
+        self._report(run, rows, int((self._clock.seconds() - began) * 1000), counted)
 
     def _own_thread(self) -> None:
         """Set what Spark keeps for each thread: the session, the pool, the job group."""
@@ -132,7 +134,7 @@ class BatchRun:
         return DataFrame(java.internalCreateDataFrame(execution.toRdd(), schema, False), self._session)
 
     def _report(self, run: int | None, rows: int, took: int, counted: dict[str, Any]) -> None:
-        self.last_progress = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.last_progress = self._clock.now().isoformat(timespec="milliseconds")
         progress = {
             "name": self._batch.query.name,
             "id": self.id,

@@ -15,7 +15,6 @@ Source: MicroBatchExecution and StreamExecution of Spark 4.2 (constructNextBatch
 """
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +24,7 @@ from pyspark import SparkContext
 from pyspark.sql.streaming import StreamingQuery
 
 from mainstem import logs
+from mainstem.runtime.clock import Clock
 
 
 POLL: Final = 0.01
@@ -49,18 +49,18 @@ class DrainOutcome:
 
 
 def drain(
-    query: StreamingQuery, deadline: float, force: Callable[[], bool], *, resident: bool = False
+    query: StreamingQuery, interrupt: Callable[[], bool], clock: Clock, *, resident: bool = False
 ) -> DrainOutcome:
-    """Stop one query at the end of its running batch, or interrupt the batch at the deadline.
+    """Stop one query at the end of its running batch, or interrupt the batch.
 
     Args:
         query: a query. If it has already ended, the outcome is clean unless it failed.
-        deadline: `time.monotonic()` at which the drain interrupts the batch.
-        force: returns whether to interrupt the batch at once.
+        interrupt: whether to interrupt the batch now; asked again and again.
+        clock: the time of the run.
         resident: whether its tasks never end by themselves. Spark plans such a batch only when it commits it: the boundary
             is the next commit.
     """
-    begun = time.monotonic()
+    begun = clock.seconds()
     stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
     lock = stream.awaitProgressLock()
     first = _committed(stream)
@@ -70,22 +70,22 @@ def drain(
         return _planned(stream) == committed and not (resident and committed == first)
 
     boundary = False
-    while query.isActive and not boundary and time.monotonic() < deadline and not force():
+    while query.isActive and not boundary and not interrupt():
         if _try(lock, 0.2):
             try:
                 if not at_end():
-                    _await_batch_end(query, lock, deadline, force)
+                    _await_batch_end(query, lock, interrupt, clock)
                 boundary = at_end()
                 if boundary:
-                    _await_report(query, lock, _committed(stream))
-                    _stop_holding_the_lock(query, stream)
+                    _await_report(query, lock, _committed(stream), clock)
+                    _stop_holding_the_lock(query, stream, clock)
             finally:
                 lock.unlock()
     clean = boundary or (not query.isActive and query.exception() is None)
     _stop(query)
     planned, committed = _planned(stream), _committed(stream)
     pending = planned if planned != committed else None
-    return DrainOutcome(clean, committed, pending, time.monotonic() - begun)
+    return DrainOutcome(clean, committed, pending, clock.seconds() - begun)
 
 
 def _try(lock: Any, seconds: float) -> bool:
@@ -94,29 +94,29 @@ def _try(lock: Any, seconds: float) -> bool:
     return bool(lock.tryLock(int(seconds * 1000), jvm.java.util.concurrent.TimeUnit.MILLISECONDS))
 
 
-def _await_batch_end(query: StreamingQuery, lock: Any, deadline: float, force: Callable[[], bool]) -> None:
-    while query.isActive and not lock.hasQueuedThreads() and time.monotonic() < deadline and not force():
-        time.sleep(POLL)
+def _await_batch_end(query: StreamingQuery, lock: Any, interrupt: Callable[[], bool], clock: Clock) -> None:
+    while query.isActive and not lock.hasQueuedThreads() and not interrupt():
+        clock.sleep(POLL)
 
 
-def _await_report(query: StreamingQuery, lock: Any, committed: int | None) -> None:
+def _await_report(query: StreamingQuery, lock: Any, committed: int | None, clock: Clock) -> None:
     """Wait for Spark's report of the last commit; without it the status would lack the batch's rows."""
-    until = time.monotonic() + REPORT_SECONDS
+    until = clock.seconds() + REPORT_SECONDS
     while (
-        query.isActive and committed is not None and time.monotonic() < until and not lock.hasQueuedThreads()
+        query.isActive and committed is not None and clock.seconds() < until and not lock.hasQueuedThreads()
     ):
         progress = query._jsq.lastProgress()  # noqa: SLF001
         if progress is not None and progress.batchId() >= committed:
             return
-        time.sleep(POLL)
+        clock.sleep(POLL)
 
 
-def _stop_holding_the_lock(query: StreamingQuery, stream: Any) -> None:
+def _stop_holding_the_lock(query: StreamingQuery, stream: Any, clock: Clock) -> None:
     # stop() waits for the stream's thread, which may wait for this lock: so another thread calls stop().
     stopper = threading.Thread(target=_stop, args=(query,), name="drain-stop", daemon=True)
     stopper.start()
     while stream.isActive() and stopper.is_alive():
-        time.sleep(POLL / 2)
+        clock.sleep(POLL / 2)
 
 
 def _stop(query: StreamingQuery) -> None:

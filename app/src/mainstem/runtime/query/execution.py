@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from pyspark.sql.streaming import StreamingQuery
 
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.query.drain import DrainOutcome, drain
 
@@ -42,8 +43,8 @@ class Execution(Protocol):
     def failure(self) -> Failure | None:
         """Why it failed, once it has ended; None if it did not fail."""
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Stop it at a batch's end, or interrupt the batch at the deadline."""
+    def drain(self, interrupt: Callable[[], bool]) -> DrainOutcome:
+        """Stop it at a batch's end, or interrupt the batch once `interrupt` is true."""
 
 
 class Stream:
@@ -51,11 +52,12 @@ class Stream:
 
     Args:
         query: the query in Spark.
+        clock: the time of the run.
         resident: whether its tasks never end by themselves.
     """
 
-    def __init__(self, query: StreamingQuery, *, resident: bool) -> None:
-        self._query, self._resident = query, resident
+    def __init__(self, query: StreamingQuery, clock: Clock, *, resident: bool) -> None:
+        self._query, self._clock, self._resident = query, clock, resident
         self._java: Any = query._jsq  # noqa: SLF001 - pyspark copies every field over the wire, one call each
         self.id, self.run_id = str(query.id), str(query.runId)
 
@@ -88,9 +90,9 @@ class Stream:
         error = self._java.exception()
         return classify(error.get()) if error.isDefined() else None
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
-        """Stop it at a batch's end, or interrupt the batch at the deadline."""
-        return drain(self._query, deadline, force, resident=self._resident)
+    def drain(self, interrupt: Callable[[], bool]) -> DrainOutcome:
+        """Stop it at a batch's end, or interrupt the batch once `interrupt` is true."""
+        return drain(self._query, interrupt, self._clock, resident=self._resident)
 
 
 class Wrapper:

@@ -26,6 +26,7 @@ from mainstem.runtime.checkpoint import (
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED, BatchJournal
 from mainstem.runtime.checkpoint.orphan_files import Suspects
 from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures import damaged_checkpoints
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.preflight import core_check
@@ -46,16 +47,21 @@ class Starter:
     Args:
         graph: the graph of the document.
         ownership: takes the checkpoints.
+        clock: the time of the run.
         on_progress: takes the progress of a query that runs once, in the format of Spark's streams.
         run: the name of the run that this start continues; empty if each start is its own run.
         suspect: takes query, folder, and the files in it that an unfinished batch may have left.
         locate: makes a problem of a place in the document.
+
+    Attributes:
+        clock: as above.
     """
 
     def __init__(
         self,
         graph: Graph,
         ownership: Ownership,
+        clock: Clock,
         on_progress: Callable[[Progress], None] = lambda _: None,
         run: str = "",
         suspect: Callable[[str, str, Suspects], None] = lambda *_: None,
@@ -64,6 +70,7 @@ class Starter:
         self._locate = locate
         self._graph = graph
         self._ownership = ownership
+        self.clock = clock
         self._on_progress = on_progress
         self._run = run
         self._suspect = suspect
@@ -127,14 +134,17 @@ class Starter:
     def started(self, supervised: SupervisedQuery, built: BuiltQuery) -> Execution:
         """Start the built query."""
         if not isinstance(built, BatchQuery):
-            return Stream(
-                build.start(supervised.session, built, supervised.query), resident=supervised.resident
-            )
+            stream = build.start(supervised.session, built, supervised.query)
+            return Stream(stream, self.clock, resident=supervised.resident)
         if supervised.journal is None:
             raise ValueError(f"{supervised.query.name} was not prepared")
         supervised.occurrences = dict(occurrence_names(self._graph, supervised.query.from_, bounded=True))
         return BatchRun(
-            supervised.session, built, supervised.journal, lambda text: self._on_progress(Progress(text))
+            supervised.session,
+            built,
+            supervised.journal,
+            lambda text: self._on_progress(Progress(text)),
+            self.clock,
         )
 
     def first(self, query: Query, act: Callable[[], Any]) -> Any:

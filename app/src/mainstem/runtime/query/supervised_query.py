@@ -1,9 +1,8 @@
 """The state of one query that the supervisor runs: the only mutable state of a run."""
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pyspark.sql import SparkSession
 
@@ -14,6 +13,7 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
+from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.preflight.inputs import Absent
 from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import waiting, with_spark_message
@@ -32,6 +32,7 @@ class SupervisedQuery:
         occurrences: name of each stream in its plan -> name of the source, in the plan's order.
         restarts: its restart budget.
         status: its latest status; only `show` assigns it, so that each state follows from `transitions`.
+        meter: counts the rows that it reads.
         execution: the started stream or batch; None while the query does not run.
         journal: the record of the runs, for a query that runs once.
         due: when the query starts next (monotonic seconds); None if no start is planned.
@@ -41,7 +42,6 @@ class SupervisedQuery:
         busy: when it last had data (monotonic seconds).
         resting: whether it runs and waits for data.
         topic_ids: occurrence of a Kafka source -> topic -> id, of the topics that it reads.
-        meter: counts the rows that it reads.
         resets: occurrence and topic whose offsets went back in a batch; the loss was counted by that.
         awaited_resets: occurrence and topic whose offsets will go back; the loss is counted already, or by that.
         notice: reason and message of an event that needs no action; cleared at the next start.
@@ -54,6 +54,7 @@ class SupervisedQuery:
     occurrences: dict[str, str]
     restarts: Restarts
     status: QueryProgress
+    meter: Meter
     execution: Execution | None = None
     journal: BatchJournal | None = None
     due: float | None = None
@@ -63,7 +64,6 @@ class SupervisedQuery:
     busy: float = 0.0
     resting: bool = False
     topic_ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     resets: set[tuple[str, str]] = field(default_factory=set)
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
     notice: tuple[reasons.Reason, str] | None = None
@@ -106,20 +106,19 @@ class SupervisedQuery:
         self.happen(QueryEvent.FAILURE if due is None else QueryEvent.RETRY, reason, message)
         self.show(replace(self.status, started_at=None, restarts=self.restarts.in_a_row))
 
-    def wait_for(self, absent: Absent, now: float) -> None:
+    def wait_for(self, absent: Absent, clock: Clock) -> None:
         """Record the missing input that the query waits for, and since when."""
         if self.absent is None or self.since is None:
-            self.busy, self.since = now, datetime.now(UTC)
+            self.busy, self.since = clock.seconds(), clock.now()
         self.absent = absent
-        since = self.since.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.happen(QueryEvent.INPUT_MISSING, absent.reason, f"{absent.message}; waiting since {since}")
+        message = f"{absent.message}; waiting since {stamp(self.since)}"
+        self.happen(QueryEvent.INPUT_MISSING, absent.reason, message)
         self.show(replace(self.status, started_at=None))
 
 
-def supervised_queries(session: SparkSession, graph: Graph) -> list[SupervisedQuery]:
+def supervised_queries(session: SparkSession, graph: Graph, clock: Clock) -> list[SupervisedQuery]:
     """The queries of a pipeline before the first start, each with its own session."""
-    since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [_supervised_query(session, graph, query, since) for query in graph.spec.queries]
+    return [_supervised_query(session, graph, query, clock) for query in graph.spec.queries]
 
 
 def close_journals(queries: Iterable[SupervisedQuery]) -> None:
@@ -129,7 +128,7 @@ def close_journals(queries: Iterable[SupervisedQuery]) -> None:
             supervised.journal.close()
 
 
-def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: str) -> SupervisedQuery:
+def _supervised_query(session: SparkSession, graph: Graph, query: Query, clock: Clock) -> SupervisedQuery:
     return SupervisedQuery(
         query=query,
         session=session.newSession(),
@@ -140,8 +139,9 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, since: 
             state=initial(suspended=query.suspend),
             pool=query.name,
             checkpoint=build.checkpoint(graph, query),
-            counted_since=since,
+            counted_since=stamp(clock.now()),
         ),
+        meter=Meter(clock.seconds()),
     )
 
 

@@ -3,7 +3,6 @@
 Nothing stops before every plan is built.
 """
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.query.starting import BuiltQuery, Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
 from mainstem.runtime.supervision.attempts import log_drain
-from mainstem.runtime.supervision.draining import drain_deadline
+from mainstem.runtime.supervision.draining import out_of_time
 from mainstem.runtime.supervision.leaving import Leaving
 from mainstem.runtime.supervision.lifecycle import QueryLifecycle
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
@@ -108,11 +107,13 @@ def successors(
     """
     changed = [name for name, step in way.steps.items() if step not in (Step.KEEP, Step.REMOVE)]
     made = {
-        each.query.name: each for each in supervised_queries(session, graph) if each.query.name in changed
+        each.query.name: each
+        for each in supervised_queries(session, graph, starter.clock)
+        if each.query.name in changed
     }
     new = [made[name] for name in changed if name in way.built and name not in refused]
     only = graph.running_only(way.built.difference(refused))
-    if unready := readiness.before_session(only) or readiness.in_session(session, only, owner):
+    if unready := readiness.before_session(only) or readiness.in_session(session, only, owner, starter.clock):
         raise not_ready(unready)
     waiting.begin(new, analysis.refusals)
     analysis.refusals.check(analysis.problems, some=False, strict=True)
@@ -150,7 +151,7 @@ class Successions:
     ) -> None:
         """Put the queries into the order of the new document, begin to stop those that change, and start the new ones."""
         old = {supervised.query.name: supervised for supervised in lifecycle.queries}
-        deadline = drain_deadline(graph.spec.drain, time.monotonic())
+        interrupt = out_of_time(graph.spec.drain, lifecycle.clock)
         names = dict.fromkeys([*way.steps, *old])  # a query of an earlier document may still stop
         lifecycle.queries[:] = [old.get(name) or new[name].supervised for name in names]
         for name, step in way.steps.items():
@@ -163,7 +164,7 @@ class Successions:
             else:
                 self.pending[name] = new.get(name)
                 if supervised.execution is not None and not isinstance(supervised.execution, Leaving):
-                    supervised.execution = Leaving(name, supervised.execution, deadline)
+                    supervised.execution = Leaving(name, supervised.execution, interrupt)
         lifecycle.waiting.watch(lifecycle.queries)
 
     def tick(self, supervised: SupervisedQuery, lifecycle: QueryLifecycle) -> None:
@@ -198,7 +199,7 @@ def _begin(successor: Successor, lifecycle: QueryLifecycle) -> None:
     if successor.built is not None:
         lifecycle.restart(successor.supervised, successor.built)
     elif successor.is_retry:
-        successor.supervised.due = time.monotonic()
+        successor.supervised.due = lifecycle.clock.seconds()
 
 
 def inherit(new: SupervisedQuery, old: SupervisedQuery) -> None:

@@ -1,6 +1,5 @@
 """Computes the current status of a query from Spark's last report and the latest answers of the servers."""
 
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
@@ -8,6 +7,7 @@ from typing import Final
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import OUTAGES, QueryState
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures import castcolumns, damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.progress.spark_progress import lagging, retaining
@@ -30,22 +30,24 @@ class Current:
         outages: the servers that do not answer.
         topics: the offsets of topics.
         graph: the graph of the document.
+        clock: the time of the run.
     """
 
-    def __init__(self, outages: Outages, topics: Topics, graph: Graph) -> None:
-        self._outages, self._topics, self._graph = outages, topics, graph
+    def __init__(self, outages: Outages, topics: Topics, graph: Graph, clock: Clock) -> None:
+        self._outages, self._topics, self._graph, self._clock = outages, topics, graph, clock
 
     def status(self, supervised: SupervisedQuery) -> QueryProgress:
         """The current status of a query."""
+        now = self._clock.seconds()
         answers = {
             name: answer
             for name, source in supervised.occurrences.items()
             if (answer := self._topics.answer(source)) is not None
         }
         silent = {name for name, source in supervised.occurrences.items() if self._topics.outage(source)}
-        status = current(supervised.status, self.outage(supervised), answers, silent)
+        status = current(supervised.status, self.outage(supervised), answers, silent, now)
         if status.state is QueryState.RUNNING:
-            rate = supervised.meter.rate(time.monotonic(), idle=status.idle)
+            rate = supervised.meter.rate(now, idle=status.idle)
             status = replace(status, rows_per_second=rate)
         if supervised.notice and status.reason is None and status.state in _WITH_NOTICE:
             status = replace(status, reason=supervised.notice[0], message=supervised.notice[1])
@@ -75,6 +77,7 @@ def current(
     outage: Outage | None,
     answers: Mapping[str, OffsetSnapshot],
     silent: Collection[str],
+    now: float,
 ) -> QueryProgress:
     """The current status; pure.
 
@@ -83,6 +86,7 @@ def current(
         outage: the outage of a server that the query uses.
         answers: occurrence of a Kafka source -> the last offsets of its topics.
         silent: occurrences whose brokers do not answer.
+        now: monotonic seconds.
     """
     if status.state not in _BEHIND:
         return status
@@ -90,7 +94,7 @@ def current(
     sources = list(status.sources)
     for index, source in enumerate(sources):
         answer = answers.get(source.name)
-        if source.name in silent or (answer and (failed or not answer.fresh)):
+        if source.name in silent or (answer and (failed or not answer.fresh(now))):
             sources[index] = replace(source, lag=None, max_lag=None)
         elif answer:
             offsets = answer.offsets

@@ -10,32 +10,33 @@ from pyspark.errors import PySparkException
 from mainstem import logs
 from mainstem.language.base import seconds
 from mainstem.language.model.pipeline import Drain
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import classify
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 
 
-def drain_deadline(drain: Drain, now: float) -> float:
-    """When the drain interrupts batches, on the clock of `now` (monotonic seconds); infinite if it waits for their ends."""
-    return math.inf if drain.on_timeout == "wait" else now + seconds(drain.timeout)
+def out_of_time(drain: Drain, clock: Clock) -> Callable[[], bool]:
+    """Whether a drain that begins now interrupts batches: after its timeout, or never if it waits for their ends."""
+    deadline = math.inf if drain.on_timeout == "wait" else clock.seconds() + seconds(drain.timeout)
+    return lambda: clock.seconds() >= deadline
 
 
 def drained(
-    queries: Sequence[SupervisedQuery], deadline: float, force: Callable[[], bool], tick: Callable[[], None]
+    queries: Sequence[SupervisedQuery], interrupt: Callable[[], bool], tick: Callable[[], None]
 ) -> dict[str, DrainOutcome]:
     """Stop the running queries at the same time; returns the outcome of each, by its name.
 
     Args:
         queries: all queries.
-        deadline: `time.monotonic()` at which the drain interrupts batches.
-        force: returns whether to interrupt at once.
+        interrupt: whether to interrupt batches now; asked again and again.
         tick: called every second during the drain.
     """
     outcomes: dict[str, DrainOutcome] = {}
 
     def stop(name: str, execution: Execution) -> None:
-        outcomes[name] = stopped(name, execution, deadline, force)
+        outcomes[name] = stopped(name, execution, interrupt)
 
     threads = [
         threading.Thread(
@@ -55,10 +56,10 @@ def drained(
     return outcomes
 
 
-def stopped(name: str, execution: Execution, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
+def stopped(name: str, execution: Execution, interrupt: Callable[[], bool]) -> DrainOutcome:
     """Stop one query and return the outcome. A query that cannot be stopped counts as interrupted."""
     try:
-        return execution.drain(deadline, force)
+        return execution.drain(interrupt)
     except (PySparkException, Py4JError, ConnectionError) as error:
         logs.get("mainstem").warning("drain failed", query=name, error=classify(error).message)
         return DrainOutcome(clean=False, committed=None, pending=None, seconds=0.0)

@@ -2,11 +2,11 @@
 
 import json
 import queue
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.progress.listener import Listener, Progress
 from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
 from mainstem.runtime.query.supervised_query import SupervisedQuery
@@ -25,13 +25,16 @@ class EventQueue:
         topics: has the first offsets at the start of a batch.
         files: has the files that had expired when a batch read them.
         on_event: called with every event, for the user's listeners.
+        clock: the time of the run.
 
     Attributes:
         files: as above; another document has other sources.
     """
 
-    def __init__(self, topics: Topics, files: ExpiredFiles, on_event: Callable[[str, Any], None]) -> None:
-        self._topics = topics
+    def __init__(
+        self, topics: Topics, files: ExpiredFiles, on_event: Callable[[str, Any], None], clock: Clock
+    ) -> None:
+        self._topics, self._clock = topics, clock
         self.files = files
         self._queue: queue.Queue[Progress] = queue.Queue()
         self.listener = Listener(self._queue, on_event)
@@ -58,7 +61,7 @@ class EventQueue:
             status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
             supervised.show(self.files.count(status, supervised.occurrences))
             if rows := progress.get("numInputRows"):
-                supervised.busy, supervised.resting = time.monotonic(), False
+                supervised.busy, supervised.resting = self._clock.seconds(), False
                 supervised.meter.add(
                     supervised.busy, int(rows), int(progress.get("batchDuration") or 0) / 1000
                 )
@@ -75,8 +78,8 @@ class EventQueue:
     def settle(self, queries: Sequence[SupervisedQuery], supervised: SupervisedQuery) -> None:
         """Wait for the last progress event of an ended query; Spark delivers it from another thread."""
         awaited = supervised.execution.last_progress if supervised.execution is not None else None
-        until = time.monotonic() + SETTLE_SECONDS
+        until = self._clock.seconds() + SETTLE_SECONDS
         self.take(queries)
-        while awaited and supervised.status.last_progress_time != awaited and time.monotonic() < until:
-            time.sleep(_PAUSE)
+        while awaited and supervised.status.last_progress_time != awaited and self._clock.seconds() < until:
+            self._clock.sleep(_PAUSE)
             self.take(queries)

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JNetworkError
 
 from mainstem.errors import NotReady
 from mainstem.language.model.queries import Query
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight.inputs import Absent, Inputs
 
 
@@ -19,10 +20,11 @@ class InputPoller:
 
     Args:
         inputs: looks for the inputs of a query.
+        clock: the time of the run.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
-        self._inputs = inputs
+    def __init__(self, inputs: Inputs, clock: Clock) -> None:
+        self._inputs, self._clock = inputs, clock
         self._waiting: tuple[Query, ...] = ()
         self._result: dict[str, Absent | None] = {}
         self._end = threading.Event()
@@ -45,7 +47,7 @@ class InputPoller:
         self._end.set()
 
     def _run(self) -> None:
-        while not self._end.wait(LOOK_SECONDS):
+        while not self._clock.wait(self._end, LOOK_SECONDS):
             if not self._waiting:
                 continue
             known: dict[str, Absent | None] = {}

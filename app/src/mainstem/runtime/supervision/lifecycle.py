@@ -1,8 +1,6 @@
 """The life of each query: its start, its failures and restarts, its end and its drain."""
 
-import time
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -11,6 +9,7 @@ from pyspark.errors import PySparkException
 from mainstem import logs
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import Fenced, NotReady, SpecInvalid
+from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.drain import DrainOutcome
@@ -42,6 +41,7 @@ class QueryLifecycle:
         renewals: compares the ids of topics.
         current: explains a failure by an outage.
         stalls: finds queries that make no progress.
+        clock: the time of the run.
     """
 
     queries: list[SupervisedQuery]
@@ -53,12 +53,13 @@ class QueryLifecycle:
     renewals: Renewals
     current: Current
     stalls: Stalls
+    clock: Clock
     _log: Any = field(default_factory=lambda: logs.get("mainstem"))
 
     def begin(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
         """Start a query for the first time, unless a topic that it reads was recreated."""
         if refusal := self._topic_refusal(supervised, built):
-            self.fail(supervised, refusal, time.monotonic())
+            self.fail(supervised, refusal, self.clock.seconds())
         else:
             self._start(supervised, self.starter.started(supervised, built))
 
@@ -71,11 +72,11 @@ class QueryLifecycle:
             built = built or self.starter.built(supervised)
             self.starter.prepare(supervised, built)
             if refusal := self._topic_refusal(supervised, built):
-                self.fail(supervised, refusal, time.monotonic())
+                self.fail(supervised, refusal, self.clock.seconds())
                 return
             execution = self.starter.started(supervised, built)
         except (SpecInvalid, NotReady, Fenced, PySparkException, Py4JError) as error:
-            self.fail(supervised, classify(error), time.monotonic())
+            self.fail(supervised, classify(error), self.clock.seconds())
         else:
             self._start(supervised, execution, refreshed=refreshed)
 
@@ -84,7 +85,7 @@ class QueryLifecycle:
         supervised.look()
         if refusal := self.renewals.tick(supervised):
             if supervised.execution is not None:
-                stopped(supervised.query.name, supervised.execution, now, lambda: True)
+                stopped(supervised.query.name, supervised.execution, lambda: True)
             supervised.execution = None
             self.fail(supervised, refusal, now)
         elif stall := self._stall(supervised, now):
@@ -100,7 +101,7 @@ class QueryLifecycle:
         execution = supervised.execution
         if execution is None:
             return
-        stopped(supervised.query.name, execution, now, lambda: True)
+        stopped(supervised.query.name, execution, lambda: True)
         if execution.active:
             self._log.error(
                 "a batch without progress cannot be interrupted; only a new driver can end it",
@@ -151,7 +152,7 @@ class QueryLifecycle:
         supervised.execution = None
         supervised.show(replace(supervised.status, batch=outcome.committed))
         if failure is not None:
-            self.fail(supervised, replace(failure, permanent=True), time.monotonic())
+            self.fail(supervised, replace(failure, permanent=True), self.clock.seconds())
             return
         supervised.happen(QueryEvent.DRAIN if outcome.clean else QueryEvent.INTERRUPTION)
         log_drain(self._log, supervised, outcome)
@@ -161,14 +162,14 @@ class QueryLifecycle:
         return None if isinstance(built, BatchQuery) else self.renewals.begin(supervised)
 
     def _start(self, supervised: SupervisedQuery, execution: Execution, *, refreshed: bool = False) -> None:
-        now = time.monotonic()
+        now = self.clock.seconds()
         supervised.execution = execution
         if not refreshed:  # new side inputs are no new data
             supervised.busy, supervised.resting = now, False
         supervised.restarts.started(now)
         self.refresher.started(supervised, now)
         # Spark may not report an idle query for a long time, so the status gets the ids now.
-        begun = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        begun = stamp(self.clock.now())
         supervised.show(
             replace(
                 supervised.status,

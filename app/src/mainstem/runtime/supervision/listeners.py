@@ -3,7 +3,6 @@
 import json
 import queue
 import threading
-import time
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -13,6 +12,7 @@ from pyspark.sql.streaming import listener as spark
 from mainstem import logs, reasons
 from mainstem.dataframes.user_code import code
 from mainstem.errors import NotReady
+from mainstem.runtime.clock import Clock
 
 
 MOST: Final = 10_000
@@ -31,12 +31,14 @@ class Listeners:
 
     Args:
         names: `module:class` of each listener.
+        clock: the time of the run.
 
     Raises:
         NotReady: `ListenerNotFound`: a class cannot be imported or created.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], clock: Clock) -> None:
+        self._clock = clock
         self._listeners = [(name, _create(name)) for name in names]
         self._queue: queue.Queue[ListenerEvent | None] = queue.Queue(MOST)
         self._log = logs.get("listeners")
@@ -63,14 +65,14 @@ class Listeners:
         """Wait some seconds for the remaining events: Spark reports the end of a query shortly after it."""
         if not self._thread.is_alive():
             return
-        until = time.monotonic() + GOODBYE
-        while (self._open > 0 or not self._queue.empty()) and time.monotonic() < until:
-            time.sleep(0.02)
+        until = self._clock.seconds() + GOODBYE
+        while (self._open > 0 or not self._queue.empty()) and self._clock.seconds() < until:
+            self._clock.sleep(0.02)
         try:
             self._queue.put_nowait(None)
         except queue.Full:
             return
-        self._thread.join(max(0.0, until - time.monotonic()))
+        self._thread.join(max(0.0, until - self._clock.seconds()))
 
     def _run(self) -> None:
         while (event := self._queue.get()) is not None:

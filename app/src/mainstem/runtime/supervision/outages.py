@@ -6,7 +6,7 @@ A query alone does not show an outage: Spark's sources and sinks retry for minut
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from mainstem import logs, reasons
@@ -16,6 +16,7 @@ from mainstem.language.model.connections import Connection
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import running, stores_used, used
 from mainstem.runtime.clients.reachability import connection_error
+from mainstem.runtime.clock import Clock, stamp
 
 
 GREET_SECONDS: Final = 8.0
@@ -42,7 +43,7 @@ class Outage:
 
     def described(self) -> str:
         """The message, with the time since which the server does not answer."""
-        return f"{self.message}, since {self.since:%Y-%m-%dT%H:%M:%SZ}"
+        return f"{self.message}, since {stamp(self.since)}"
 
 
 class Outages:
@@ -50,13 +51,14 @@ class Outages:
 
     Args:
         graph: the document's.
+        clock: the time of the run.
         greet: asks a connection's server; returns the error if it does not answer.
     """
 
     def __init__(
-        self, graph: Graph, greet: Callable[[Connection], NotReady | None] = connection_error
+        self, graph: Graph, clock: Clock, greet: Callable[[Connection], NotReady | None] = connection_error
     ) -> None:
-        self._greet = greet
+        self._clock, self._greet = clock, greet
         self._uses = _uses(graph)
         names = {name for names in self._uses.values() for name in names}
         self._connections = [each for each in graph.spec.connections if each.name in names]
@@ -89,9 +91,9 @@ class Outages:
         return min(used_outages, key=lambda outage: outage.since, default=None)
 
     def _run(self, connection: Connection) -> None:
-        failures, since, pause = 0, datetime.now(UTC), GREET_SECONDS
-        while not self._end.wait(pause):
-            began = datetime.now(UTC)
+        failures, since, pause = 0, self._clock.now(), GREET_SECONDS
+        while not self._clock.wait(self._end, pause):
+            began = self._clock.now()
             error = self._greet(connection)
             if error is None:
                 self._over(connection.name)
@@ -110,7 +112,7 @@ class Outages:
     def _over(self, name: str) -> None:
         outage = self._outages.pop(name, None)
         if outage is not None:
-            seconds = round((datetime.now(UTC) - outage.since).total_seconds())
+            seconds = round((self._clock.now() - outage.since).total_seconds())
             self._log.info("a connection answers again", connection=name, seconds=seconds)
 
 

@@ -5,9 +5,7 @@ replacement on the same checkpoint. If the replacement cannot be built, the runn
 status shows that, and the next refresh tries again.
 """
 
-import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -55,8 +53,9 @@ class Refreshing(Wrapper):
         self.built: BuiltQuery | None = None
         self.fault: Failure | None = None
         self._name, self._build = name, build
-        self._deadline = math.inf
-        self._force: Callable[[], bool] = lambda: False
+        self._interrupts: list[
+            Callable[[], bool]
+        ] = []  # a refresh interrupts no batch; the end of the run may
         self._lock = threading.Lock()
         self._called_off = False
         self._outcome: DrainOutcome | None = None
@@ -73,14 +72,14 @@ class Refreshing(Wrapper):
         """Whether the query runs on because its replacement could not be built."""
         return not self._thread.is_alive() and self.execution.active
 
-    def drain(self, deadline: float, force: Callable[[], bool]) -> DrainOutcome:
+    def drain(self, interrupt: Callable[[], bool]) -> DrainOutcome:
         """Stop it for good; does not wait for a replacement that is being built."""
         with self._lock:
             self._called_off = self.built is None
-            self._deadline, self._force = deadline, force
+            self._interrupts.append(interrupt)
         if not self._called_off:
             self._thread.join()
-        return self._outcome or self.execution.drain(deadline, force)
+        return self._outcome or self.execution.drain(interrupt)
 
     def _run(self) -> None:
         try:
@@ -98,11 +97,9 @@ class Refreshing(Wrapper):
             if self._called_off:
                 return
             self.built = built
-        self._outcome = stopped(self._name, self.execution, math.inf, self._forced)
-
-    def _forced(self) -> bool:
-        """Whether the end of the run interrupts the batch: a refresh never does."""
-        return self._force() or time.monotonic() >= self._deadline
+        self._outcome = stopped(
+            self._name, self.execution, lambda: any(interrupt() for interrupt in self._interrupts)
+        )
 
 
 class Refresher:

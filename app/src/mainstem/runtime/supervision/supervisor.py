@@ -5,7 +5,6 @@ pause, in the same driver. Once its budget (`restart`) is spent, it stays failed
 with its failure. A query whose source does not exist yet waits for it, and the others start without it.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -21,6 +20,7 @@ from mainstem.language.loading.problems import Locate, without_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
@@ -30,7 +30,7 @@ from mainstem.runtime.stop import StopRequested
 from mainstem.runtime.supervision.changing import Successions, checked_way, successors, with_unready
 from mainstem.runtime.supervision.current import Current
 from mainstem.runtime.supervision.document_recorder import DocumentRecorder
-from mainstem.runtime.supervision.draining import drain_deadline, drained
+from mainstem.runtime.supervision.draining import drained, out_of_time
 from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.lifecycle import QueryLifecycle
@@ -59,6 +59,7 @@ class Supervisor:
         run: the name of the run that this start continues; empty if each start is its own run.
         driver: who owns the checkpoints; by default the pipeline's name.
         locate: makes a problem of a place in the document.
+        clock: the time of the run.
 
     Attributes:
         analysis: the problems that Spark finds in the document.
@@ -73,43 +74,43 @@ class Supervisor:
         run: str = "",
         driver: DriverIdentity | None = None,
         locate: Locate = without_text,
+        clock: Clock | None = None,
     ) -> None:
-        self._session = session
-        self._changed = changed
-        self._stop = stop
-        self._run = run
-        self._outages = Outages(graph)
-        self._topics = Topics(session, graph, self._outages)
+        self._clock = clock = clock or Clock()
+        self._session, self._changed, self._stop, self._run = session, changed, stop, run
+        self._outages = Outages(graph, clock)
+        self._topics = Topics(session, graph, self._outages, clock)
         self._renewals = Renewals(graph, self._topics)
-        self._listeners = Listeners(graph.spec.listeners)
-        self._events = EventQueue(self._topics, ExpiredFiles(session, graph), self._listeners.pass_on)
+        self._listeners = Listeners(graph.spec.listeners, clock)
+        files = ExpiredFiles(session, graph)
+        self._events = EventQueue(self._topics, files, self._listeners.pass_on, clock)
         checkpoints = graph.spec.checkpoints
         self._driver = driver or DriverIdentity(graph.pipeline.name)
         self._ownership = Ownership(
             self._driver,
+            clock,
             conditional=checkpoints.require_conditional_writes,
             take_over=checkpoints.take_over,
         )
-        self._orphans = OrphanCleaner(session, graph, self._ownership.owns)
+        self._orphans = OrphanCleaner(session, graph, clock, self._ownership.owns)
         self._looked = 0.0
-        self._queries = supervised_queries(session, graph)
-        self._records = DocumentRecorder(session, graph)
+        self._queries = supervised_queries(session, graph, clock)
+        self._records = DocumentRecorder(session, graph, clock)
         self._successions = Successions()
-        self._take_over(
-            graph, self._starter_of(graph, locate), Analysis(graph, locate), WaitingQueries(session, graph)
-        )
+        waiting = WaitingQueries(session, graph, clock)
+        self._take_over(graph, self._starter_of(graph, locate), Analysis(graph, locate), waiting)
         for new in self._queries:
             self._events.listener.attach(new.session)
 
     def _starter_of(self, graph: Graph, locate: Locate) -> Starter:
         suspect = self._orphans.suspect
-        return Starter(graph, self._ownership, self._events.put, self._run, suspect, locate)
+        return Starter(graph, self._ownership, self._clock, self._events.put, self._run, suspect, locate)
 
     def _take_over(self, graph: Graph, starter: Starter, analysis: Analysis, waiting: WaitingQueries) -> None:
         """Make a document the one that runs; all parts that read the document are made anew."""
         self._graph = graph
         self._starter, self.analysis, self._waiting = starter, analysis, waiting
-        self._current = Current(self._outages, self._topics, graph)
+        self._current = Current(self._outages, self._topics, graph, self._clock)
         self._refresher = Refresher(graph, starter.built)
         self._lifecycle = QueryLifecycle(
             self._queries,
@@ -121,6 +122,7 @@ class Supervisor:
             self._renewals,
             self._current,
             Stalls(graph.spec.restart),
+            self._clock,
         )
 
     @property
@@ -157,7 +159,7 @@ class Supervisor:
             SpecInvalid: Spark's analysis refuses every query, or with `strict` any part; with all problems.
             NotReady: something outside the document prevents the start of every query, or with `strict` of one.
         """
-        refusals = self.analysis.refusals
+        first, refusals = self._starter.first, self.analysis.refusals
         self._graph = with_unready(self._graph, unready)
         for supervised in (supervised for supervised in self._queries if supervised.query.name in unready):
             refusals.add(supervised, unready[supervised.query.name])
@@ -165,7 +167,6 @@ class Supervisor:
         self._outages.start()
         self._topics.start()
         self._orphans.start()
-        first = self._starter.first
         queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
         built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
         for supervised, ready in built:
@@ -186,15 +187,15 @@ class Supervisor:
 
     def _refused(self) -> None:
         for supervised, failure in self.analysis.refusals.take():
-            self._lifecycle.fail(supervised, failure, time.monotonic())
+            self._lifecycle.fail(supervised, failure, self._clock.seconds())
 
     def tick(self) -> bool:
         """Take events, start queries that are due, and check running ones; False once no query is left to run."""
         self._events.take(self._queries)
-        now = time.monotonic()
+        now = self._clock.seconds()
         look = now - self._looked >= LOOK_SECONDS
         self._looked = now if look else self._looked
-        self._waiting.take(self._queries, now)
+        self._waiting.take(self._queries)
         for supervised in list(self._queries):
             if supervised.query.name in self._successions.pending:
                 self._successions.tick(supervised, self._lifecycle)
@@ -234,7 +235,7 @@ class Supervisor:
         failed = [status.name for status in self.failures]
         way, refused = checked_way(self._session, self._graph, graph, failed)
         starter, analysis = self._starter_of(graph, locate), Analysis(graph, locate)
-        waiting = WaitingQueries(self._session, graph)
+        waiting = WaitingQueries(self._session, graph, self._clock)
         try:
             new = successors(
                 self._session, graph, way, starter, analysis, waiting, self._driver.pipeline, refused
@@ -257,7 +258,7 @@ class Supervisor:
 
     def idle_seconds(self) -> float:
         """Seconds since a query last had data or waited for a restart; a query that waits for a source does not count."""
-        now = time.monotonic()
+        now = self._clock.seconds()
         for supervised in self._queries:
             supervised.look()
             busy = not supervised.resting or self._current.outage(supervised)
@@ -268,9 +269,9 @@ class Supervisor:
     def drain(self) -> bool:
         """Stop all queries at the ends of their batches, as `drain` of the document asks; True if no batch was interrupted."""
         self._waiting.close()
-        deadline = drain_deadline(self._graph.spec.drain, time.monotonic())
+        late = out_of_time(self._graph.spec.drain, self._clock)
         outcomes = drained(
-            self._queries, deadline, lambda: self._stop.force, lambda: self._changed(self.statuses)
+            self._queries, lambda: self._stop.force or late(), lambda: self._changed(self.statuses)
         )
         for supervised in self._queries:
             self._events.settle(self._queries, supervised)

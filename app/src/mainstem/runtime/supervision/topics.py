@@ -5,10 +5,9 @@ with expired offsets. Each connection has its own thread, because brokers may an
 """
 
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -21,6 +20,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connectors.kafka_source import KafkaSource
 from mainstem.language.requirements import running
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin, TopicOffsets
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.spark_progress import Offsets
 from mainstem.runtime.supervision.outages import Outage, Outages
@@ -61,10 +61,9 @@ class OffsetSnapshot:
     offsets: TopicOffsets
     time: float
 
-    @property
-    def fresh(self) -> bool:
-        """Whether the report is recent enough to count as current."""
-        return time.monotonic() - self.time <= FRESH_SECONDS
+    def fresh(self, now: float) -> bool:
+        """Whether the report is recent enough to count as current (monotonic seconds)."""
+        return now - self.time <= FRESH_SECONDS
 
 
 class Topics:
@@ -74,10 +73,11 @@ class Topics:
         session: the application's session.
         graph: the document's sources and connections.
         outages: the servers that do not answer; `Topics` does not ask them.
+        clock: the time of the run.
     """
 
-    def __init__(self, session: SparkSession, graph: Graph, outages: Outages) -> None:
-        self._session, self._outages = session, outages
+    def __init__(self, session: SparkSession, graph: Graph, outages: Outages, clock: Clock) -> None:
+        self._session, self._outages, self._clock = session, outages, clock
         self._sources: list[_Polled] = []
         self._histories: dict[str, History] = {}
         self._connections: dict[str, str] = {}
@@ -115,11 +115,11 @@ class Topics:
             name = f"topics-{connection}"
             self._polled[connection] = threading.Event()
             threading.Thread(target=self._run, args=(connection,), name=name, daemon=True).start()
-        until = time.monotonic() + PATIENCE_MS / 1000
+        until = self._clock.seconds() + PATIENCE_MS / 1000
         for connection in {
             source.connection for _, source, _ in self._sources if not source.fail_on_data_loss
         }:
-            self._polled[connection].wait(max(0.0, until - time.monotonic()))
+            self._clock.wait(self._polled[connection], max(0.0, until - self._clock.seconds()))
 
     def close(self) -> None:
         """Stop polling."""
@@ -173,7 +173,7 @@ class Topics:
                 return  # no JVM: the supervisor notices that itself
             finally:
                 self._polled[connection].set()
-            self._end.wait(ASK_SECONDS)
+            self._clock.wait(self._end, ASK_SECONDS)
 
     def _ask(self, connection: str) -> None:
         for name, source, admin in self._sources:
@@ -190,8 +190,8 @@ class Topics:
             self._take(name, offsets)
 
     def _take(self, source: str, offsets: TopicOffsets) -> None:
-        self._answers[source] = OffsetSnapshot(offsets, time.monotonic())
-        self._histories[source].add(datetime.now(UTC), offsets.earliest)  # known since now, not before
+        self._answers[source] = OffsetSnapshot(offsets, self._clock.seconds())
+        self._histories[source].add(self._clock.now(), offsets.earliest)  # known since now, not before
         for topic, id_ in offsets.ids.items():
             self._ends[source, topic, id_] = offsets.latest.get(topic, {})
 
@@ -203,4 +203,4 @@ class Topics:
         elif source not in self._unanswered:
             connection = self._connections[source]
             message = f"source {source!r} of connection {connection!r}: {failure.message}"
-            self._unanswered[source] = Outage(failure.reason, message, datetime.now(UTC))
+            self._unanswered[source] = Outage(failure.reason, message, self._clock.now())

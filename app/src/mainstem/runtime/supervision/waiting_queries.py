@@ -1,6 +1,5 @@
 """Keeps queries that wait for an input or a server, from the start of a run or once an input was deleted."""
 
-import time
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
@@ -8,6 +7,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
+from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.preflight.inputs import Absent, Inputs, input_writers, waits
 from mainstem.runtime.progress.transitions import QueryEvent
@@ -22,12 +22,13 @@ class WaitingQueries:
     Args:
         session: the application's session.
         graph: the graph of the document.
+        clock: the time of the run.
     """
 
-    def __init__(self, session: SparkSession, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, session: SparkSession, graph: Graph, clock: Clock) -> None:
+        self._graph, self._clock = graph, clock
         self._inputs = Inputs(session, graph)
-        self._poller = InputPoller(self._inputs)
+        self._poller = InputPoller(self._inputs, clock)
         self._log = logs.get("mainstem")
 
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
@@ -43,7 +44,7 @@ class WaitingQueries:
                 if absent is not None and not absent.outage and not waits(self._graph, supervised.query):
                     raise NotReady(absent.message, reason=absent.reason)
                 if absent is not None:
-                    self._wait(supervised, absent, time.monotonic())
+                    self._wait(supervised, absent)
         self.watch(queries)
 
     def watch(self, queries: Sequence[SupervisedQuery]) -> None:
@@ -62,11 +63,11 @@ class WaitingQueries:
             return False
         if absent is None:  # the query writes the topic, or the topic exists again
             return False
-        self._wait(supervised, absent, time.monotonic())
+        self._wait(supervised, absent)
         self.watch(queries)
         return True
 
-    def take(self, queries: Sequence[SupervisedQuery], now: float) -> None:
+    def take(self, queries: Sequence[SupervisedQuery]) -> None:
         """Take the poller's result: a query whose inputs all exist is due."""
         polled = self._poller.take()
         for supervised in queries:
@@ -74,9 +75,9 @@ class WaitingQueries:
                 continue
             absent = polled[supervised.query.name]
             if absent is not None and (absent.outage or self._may_come(supervised, queries)):
-                self._wait(supervised, absent, now)
+                self._wait(supervised, absent)
             else:  # if the input cannot appear any more, Spark reports it
-                supervised.absent, supervised.due = None, now
+                supervised.absent, supervised.due = None, self._clock.seconds()
                 supervised.happen(QueryEvent.INPUT_PRESENT)
         if polled:
             self.watch(queries)
@@ -102,9 +103,9 @@ class WaitingQueries:
             not other.over for other in queries if other.query.name in writers
         )
 
-    def _wait(self, supervised: SupervisedQuery, absent: Absent, now: float) -> None:
+    def _wait(self, supervised: SupervisedQuery, absent: Absent) -> None:
         if supervised.absent != absent:
             self._log.warning(
                 "query waits", query=supervised.query.name, reason=absent.reason, waits_for=absent.message
             )
-        supervised.wait_for(absent, now)
+        supervised.wait_for(absent, self._clock)

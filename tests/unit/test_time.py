@@ -1,0 +1,144 @@
+"""Nothing depends on the time of the machine: a run takes it from its clock, and tests wait for conditions alone.
+
+A test that compares seconds, or sleeps and hopes, fails on a busy machine and proves nothing on a quiet one.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from unit.test_source_words import ROOT, modules, name
+
+
+CLOCK = "app/src/mainstem/runtime/clock.py"
+"""The one module of a run that asks the machine for the time."""
+
+MAY = {
+    "tests/harness/waiting.py": "the one loop that waits",
+    "tests/harness/clock.py": "lets other threads go on while its own time stands still",
+    "tests/harness/load.py": "keeps the cores busy for a bounded time",
+    "tests/harness/build.py": "prints how long a build took",
+    "tests/harness/images/__main__.py": "prints how long an image took",
+    "tests/harness/cluster/__main__.py": "prints how long a step took",
+    "tests/harness/gate/tier_runs.py": "prints the minutes of each tier",
+    "tests/harness/cluster/bare.py": "prints when each phase of the start was over",
+    "tests/harness/cluster/node.py": "runs with the standard library alone, and starts ended servers again after a pause",
+    "tests/harness/faultservers.py": "prints how long a recovery took",
+    "tests/harness/records.py": "gives up when a broker is silent",
+    "tests/usercode/hanging.py": "blocks a batch until a gate opens",
+    "tests/usercode/sinks.py": "blocks a batch until a gate opens",
+}
+"""Module of the tests -> why it may ask for the time, or sleep."""
+VIRTUAL = "unit.virtual_time"
+"""A module that imports it runs asyncio by a clock that the time of the machine does not move."""
+
+LEFT: dict[str, int] = {
+    "tests/apiserver/operatorbed.py": 1,
+    "tests/apiserver/test_clocks.py": 6,
+    "tests/apiserver/test_failing_start.py": 5,
+    "tests/apiserver/test_operator_lease.py": 9,
+    "tests/apiserver/test_operator_life.py": 6,
+    "tests/apiserver/test_operator_process.py": 6,
+    "tests/apiserver/test_operator_runs.py": 2,
+    "tests/apiserver/test_operator_tenants.py": 5,
+    "tests/apiserver/test_pod_warnings.py": 2,
+    "tests/cluster/test_fairness.py": 3,
+    "tests/cluster/test_fault_changes.py": 6,
+    "tests/cluster/test_fault_lives.py": 3,
+    "tests/cluster/test_faults.py": 1,
+    "tests/cluster/test_flights.py": 2,
+    "tests/cluster/test_lifecycle.py": 2,
+    "tests/cluster/test_lives.py": 11,
+    "tests/cluster/test_release.py": 3,
+    "tests/cluster/test_webhook.py": 2,
+    "tests/services/test_bad_input.py": 2,
+    "tests/services/test_credentials.py": 4,
+    "tests/services/test_data_loss.py": 1,
+    "tests/services/test_drain.py": 11,
+    "tests/services/test_faults.py": 1,
+    "tests/services/test_fencing.py": 1,
+    "tests/services/test_harness.py": 5,
+    "tests/services/test_kafka_security.py": 4,
+    "tests/services/test_kafka_sources.py": 3,
+    "tests/services/test_kill.py": 2,
+    "tests/services/test_low_latency.py": 1,
+    "tests/services/test_many_partitions.py": 2,
+    "tests/services/test_outages.py": 5,
+    "tests/services/test_random_kills.py": 3,
+    "tests/services/test_wheels.py": 4,
+    "tests/spark/test_batch_queries.py": 6,
+    "tests/spark/test_delta_maintenance.py": 1,
+    "tests/spark/test_delta_source.py": 1,
+    "tests/spark/test_executor_losses.py": 2,
+    "tests/spark/test_leftovers.py": 3,
+    "tests/spark/test_listeners.py": 1,
+    "tests/spark/test_live_changes.py": 2,
+    "tests/spark/test_terminal.py": 3,
+    "tests/spark/test_trial.py": 1,
+    "tests/spark/test_triggers.py": 3,
+    "tests/usercode/hungry.py": 1,
+}
+"""Module of the tests -> how often it still asks for the time or sleeps. The numbers only fall."""
+
+STOPWATCH = {"time.time", "time.monotonic", "time.perf_counter", "time.sleep", "asyncio.sleep"}
+ANY_TIME = STOPWATCH | {"datetime.now", "time.monotonic_ns", "time.time_ns"}
+
+
+def calls(module: Path, functions: set[str]) -> list[int]:
+    """The lines of a module that call one of these functions, or pass it on; not those where a task only lets others run."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    yields = {
+        id(node.func)
+        for node in nodes
+        if isinstance(node, ast.Call) and ast.unparse(node) == "asyncio.sleep(0)"
+    }
+    return [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in functions and id(node) not in yields
+    ]
+
+
+def imports(module: Path, other: str) -> bool:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.ImportFrom) and node.module == other for node in ast.walk(tree))
+
+
+def of_tests() -> Iterator[Path]:
+    """All modules of the tests but this one, and those that run by virtual time."""
+    for module in modules("tests"):
+        if module != Path(__file__) and name(module) not in MAY and not imports(module, VIRTUAL):
+            yield module
+
+
+def timed_waits(module: Path) -> list[int]:
+    """The lines that wait for an event of a thread with a limit of time."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "wait"
+        and len(node.args) == 1
+        and not ast.unparse(node.func).endswith(("process.wait", "clock.wait"))
+    ]
+
+
+def test_a_run_takes_the_time_from_its_clock_alone() -> None:
+    places = {
+        name(module): lines
+        for module in modules("app/src/mainstem/runtime")
+        if (lines := calls(module, ANY_TIME) + timed_waits(module))
+    }
+    assert places.keys() == {CLOCK}
+
+
+def test_tests_neither_sleep_nor_measure() -> None:
+    left = {name(module): len(lines) for module in of_tests() if (lines := calls(module, STOPWATCH))}
+    assert left == LEFT, "wait for a condition with harness.waiting, or own the time with harness.clock"
+
+
+def test_each_exception_is_one() -> None:
+    assert [module for module in MAY if not calls(ROOT / module, STOPWATCH)] == []
