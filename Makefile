@@ -36,7 +36,7 @@ setup: .venv/ready-dev ## create .venv with everything for development
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app
 	@touch $@
 
-# Once for each content of pom.xml and sources: resolved, compiled, kept in the cache, and copied into the wheel's folder.
+# Once for each content of pom.xml and sources: resolved, compiled, kept in the cache, and linked into the wheel's folder.
 JARS_FROM := app/jars/pom.xml $(sort $(shell find app/jars/src/main/java -name '*.java'))
 jars: $(JARS)/.ready ## build the JVM dependencies and the project's own Java classes, from app/jars
 $(JARS)/.ready: $(JARS_FROM)
@@ -49,7 +49,7 @@ $(JARS)/.ready: $(JARS_FROM)
 	    cp build/jars/*.jar $$kept.part; \
 	    mv $$kept.part $$kept; \
 	fi; \
-	rm -rf $(JARS) && mkdir -p $(JARS) && cp $$kept/*.jar $(JARS)/ && touch $@
+	rm -rf $(JARS) && mkdir -p $(JARS) && { cp --link $$kept/*.jar $(JARS)/ 2>/dev/null || cp $$kept/*.jar $(JARS)/; } && touch $@
 
 wheels: jars ## build the wheels of the project, in dist/
 	@rm -rf dist && for member in app/jars app operator; do $(UV) build --quiet --wheel --out-dir dist $$member; done

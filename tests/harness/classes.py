@@ -1,51 +1,67 @@
-"""A class archive for Spark's JVM, like that of the app's image: it saves each driver of a test seconds."""
+"""A class archive for Spark's JVM, like that of the app's image: it saves each driver of a test seconds.
+
+Java takes an archive only for the jars with which it was written: the same files, by their place or by their inode. So
+the archive is written with links to the jars that lie in the cache, and fits every checkout whose jars are these files.
+"""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import IO, Final
 
 import mainstem_jars
 from mainstem.runtime.spark import java
-from mainstem.runtime.spark.command_line import ARCHIVE, class_path, spark_home
+from mainstem.runtime.spark.command_line import ARCHIVE, spark_home
 
-from harness.cache import content_hash
+from harness.cache import build_once, cache_root, content_hash
+from harness.errors import HarnessError
 
 
-FOLDER = Path(__file__).resolve().parents[2] / "build" / "classes"
-"""In the checkout, for an archive names the jars by their place; some 250 MB."""
-_WITHIN = 600.0
+_WITHIN: Final = 600.0
+_KEPT: Final = 3
+"""Archives of some 250 MB; the oldest ones go."""
 
 
 def environment() -> dict[str, str]:
     """Environment of drivers that use the archive of these jars; empty where none can be created. Creates a missing one."""
     if os.environ.get(ARCHIVE):
         return {}
-    target = FOLDER / f"{_key()}.jsa"
-    if not target.exists() and not _made(target):
-        return {}
-    return {ARCHIVE: str(target)}
-
-
-def _key() -> str:
-    """Java refuses an archive of other jars, of another order of them, and of another time of any."""
-    jars = class_path(mainstem_jars.paths(), spark_home()).split(":")
-    times = [f"{jar} {Path(jar).stat().st_size} {Path(jar).stat().st_mtime_ns}" for jar in jars]
-    return content_hash(os.path.realpath(java.home()), *times)
-
-
-def _made(target: Path) -> bool:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.iterdir():
-        old.unlink()
-    part = target.with_suffix(f".{os.getpid()}")  # no reader gets an incomplete file
-    command = [sys.executable, "-m", "mainstem.runtime.spark.class_data_sharing", str(part)]
+    packages = spark_home(), Path(mainstem_jars.__file__).parent
+    key = _key(packages)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    if done.returncode:
-        sys.stderr.write(f"no archive of classes, all drivers start slower: {done.stderr[-2000:]}\n")
-        return False
-    part.rename(target)
-    return True
+        links = build_once("class-path", key, partial(_link, packages))
+        archive = build_once("classes", key, partial(_write, links.path))
+    except HarnessError as error:
+        sys.stderr.write(f"no archive of classes, all drivers start slower: {error}\n")
+        return {}
+    return {ARCHIVE: str(archive.path / "classes.jsa")}
+
+
+def _key(packages: tuple[Path, ...]) -> str:
+    """Java refuses an archive of other jars, of another order of them, and of another time of any."""
+    jars = (jar for package in packages for jar in sorted((package / "jars").glob("*.jar")))
+    files = ((jar.name, jar.stat()) for jar in jars)
+    facts = (f"{name} {stat.st_dev} {stat.st_ino} {stat.st_size} {stat.st_mtime_ns}" for name, stat in files)
+    return content_hash(os.path.realpath(java.home()), *facts)
+
+
+def _link(packages: tuple[Path, ...], folder: Path, _log: IO[str]) -> None:
+    for package in packages:
+        shutil.copytree(package, folder / package.name, copy_function=os.link)
+
+
+def _write(class_path: Path, folder: Path, log: IO[str]) -> None:
+    for old in sorted(_archives(), key=lambda path: path.stat().st_mtime)[: 1 - _KEPT]:
+        shutil.rmtree(cache_root() / "class-path" / old.name, ignore_errors=True)
+        shutil.rmtree(old)
+    command = [sys.executable, "-m", "mainstem.runtime.spark.class_data_sharing", str(folder / "classes.jsa")]
+    variables = os.environ | {"PYTHONPATH": str(class_path)}
+    subprocess.run(command, env=variables, stdout=log, stderr=log, timeout=_WITHIN, check=True)
+
+
+def _archives() -> Iterator[Path]:
+    return (each for each in (cache_root() / "classes").iterdir() if (each / "classes.jsa").exists())
