@@ -23,8 +23,9 @@ def main(marker: str = BACKEND) -> None:
     for pid in list(_running(marker)):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGPWR)
+    clock = Clock()
     while any(_running(marker)):
-        Clock().sleep(POLL)
+        clock.sleep(POLL)
 
 
 def _running(marker: str) -> Iterator[int]:

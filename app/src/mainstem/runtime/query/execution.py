@@ -109,6 +109,11 @@ class Wrapper:
 
     def __init__(self, execution: Execution) -> None:
         self.execution, self.id, self.run_id = execution, execution.id, execution.run_id
+        self._interrupts: list[Callable[[], bool]] = []
+
+    def _interrupted(self) -> bool:
+        """Whether to interrupt its batch now: one of those who wait for its end asks for it."""
+        return any(interrupt() for interrupt in self._interrupts)
 
     @property
     def waiting(self) -> bool | None:

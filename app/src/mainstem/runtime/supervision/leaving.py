@@ -20,7 +20,8 @@ class Leaving(Wrapper):
     def __init__(self, name: str, execution: Execution, interrupt: Callable[[], bool]) -> None:
         super().__init__(execution)
         self.outcome: DrainOutcome | None = None
-        self._name, self._interrupts = name, [interrupt]
+        self._name = name
+        self._interrupts.append(interrupt)
         self._thread = threading.Thread(target=self._run, name=f"leave-{name}", daemon=True)
         self._thread.start()
 
@@ -36,6 +37,4 @@ class Leaving(Wrapper):
         return self.outcome or DrainOutcome(clean=False, committed=None, pending=None, seconds=0.0)
 
     def _run(self) -> None:
-        self.outcome = stopped(
-            self._name, self.execution, lambda: any(interrupt() for interrupt in self._interrupts)
-        )
+        self.outcome = stopped(self._name, self.execution, self._interrupted)

@@ -53,9 +53,6 @@ class Refreshing(Wrapper):
         self.built: BuiltQuery | None = None
         self.fault: Failure | None = None
         self._name, self._build = name, build
-        self._interrupts: list[
-            Callable[[], bool]
-        ] = []  # a refresh interrupts no batch; the end of the run may
         self._lock = threading.Lock()
         self._called_off = False
         self._outcome: DrainOutcome | None = None
@@ -97,9 +94,8 @@ class Refreshing(Wrapper):
             if self._called_off:
                 return
             self.built = built
-        self._outcome = stopped(
-            self._name, self.execution, lambda: any(interrupt() for interrupt in self._interrupts)
-        )
+        # A refresh interrupts no batch; the end of the run may.
+        self._outcome = stopped(self._name, self.execution, self._interrupted)
 
 
 class Refresher:
