@@ -15,6 +15,7 @@ from cluster.deployment import (
     namespace,
 )
 from cluster.faultbed import ClusterFaultBed, new_bed
+from cluster.orders import Orders
 from cluster.pods import load_tool
 from harness import gotools
 from harness.cluster.base import TestCluster
@@ -82,6 +83,18 @@ def stage_servers(
     for servers in made:
         servers.close()
         cluster.kubectl("delete", "namespace", servers.namespace, "--ignore-not-found", "--wait=false")
+
+
+@pytest.fixture(scope="module")
+def servers(request: pytest.FixtureRequest, stage_servers: Callable[[str], Servers]) -> Servers:
+    """A namespace that is named after the module, with a broker and a store in it."""
+    return stage_servers(request.path.stem.removeprefix("test_").replace("_", "-"))
+
+
+@pytest.fixture(scope="module")
+def orders(servers: Servers) -> Orders:
+    """Orders in the namespace of the module."""
+    return Orders(servers)
 
 
 @pytest.fixture(scope="session")

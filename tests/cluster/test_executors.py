@@ -4,7 +4,6 @@ The tests of this file tell one story, in their order.
 """
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cluster.deployment import Pipeline, Servers, fetched, within
@@ -21,17 +20,6 @@ pytestmark = [
         gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("orders")
-    return started_servers
-
-
-@pytest.fixture(scope="module")
-def orders(servers: Servers) -> Orders:
-    return Orders(servers)
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,9 @@
 import json
 import secrets
 import time
-from typing import Any
 
 import pytest
-from cluster.deployment import Pipeline, Servers, within
+from cluster.deployment import Pipeline, within
 from cluster.faultbed import no_operator
 from cluster.test_lives import small, uid
 from harness.cluster.base import TestCluster
@@ -14,12 +13,6 @@ from harness.images import Image
 
 
 pytestmark = [pytest.mark.faults, pytest.mark.full, pytest.mark.timeout(1500)]
-
-
-@pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("fault-lives")
-    return started_servers
 
 
 def nothing_left(pipeline: Pipeline) -> bool:

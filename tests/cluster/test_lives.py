@@ -47,12 +47,6 @@ def small(name: str, **spec: Any) -> dict[str, Any]:
     return dict(document)
 
 
-@pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("lives")
-    return started_servers
-
-
 def uid(pipeline: Pipeline) -> str:
     pod = pipeline.driver()
     assert pod is not None

@@ -5,7 +5,6 @@ The tests of this file tell one story, in their order; at its end the release is
 
 import subprocess
 import time
-from typing import Any
 
 import pytest
 from cluster.deployment import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, within
@@ -22,12 +21,6 @@ pytestmark = [
         gate="chart/test_lifecycle.py::test_a_release_is_installed_upgraded_uninstalled_and_installed_again"
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("releases")
-    return started_servers
 
 
 @pytest.fixture(scope="module")

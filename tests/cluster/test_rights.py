@@ -25,12 +25,6 @@ Use = tuple[str, str, str]
 """(group, resource with its subresource, verb)."""
 
 
-@pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("rights")
-    return started_servers
-
-
 def asked(log: Path, account: str) -> list[dict[str, Any]]:
     """The requests of an account for objects, as the audit log has them."""
     written, _, _ = log.read_text().rpartition("\n")  # what follows is a line that the server has just begun

@@ -23,17 +23,6 @@ KINDS = "pods,services,configmaps,secrets,serviceaccounts,roles,rolebindings,pod
 
 
 @pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("story")
-    return started_servers
-
-
-@pytest.fixture(scope="module")
-def orders(servers: Servers) -> Orders:
-    return Orders(servers)
-
-
-@pytest.fixture(scope="module")
 def pipeline(cluster: TestCluster, release: None, servers: Servers) -> Pipeline:
     return Pipeline(cluster, servers.namespace, "orders")
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from cluster.deployment import Pipeline, Servers, within
+from cluster.deployment import Pipeline, within
 from cluster.test_lives import small, uid
 
 
@@ -16,12 +16,6 @@ pytestmark = [
         gate="apiserver/test_operator_trials.py::test_a_change_is_tried_beside_the_driver_and_applied_only_on_request"
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def servers(stage_servers: Any) -> Servers:
-    started_servers: Servers = stage_servers("trials")
-    return started_servers
 
 
 def numbers(condition: str) -> list[dict[str, Any]]:

@@ -62,6 +62,14 @@ def build_once(name: str, key: str, build: Callable[[Path, IO[str]], None]) -> B
     return Built(final, cached=False)
 
 
+def keep_newest(used: Path, number: int) -> None:
+    """Keep a folder of the cache that is used now, and so many beside it, itself included, as were used last."""
+    os.utime(used)
+    complete = [path for path in used.parent.iterdir() if path.is_dir() and ".tmp-" not in path.name]
+    for old in sorted(complete, key=lambda path: -path.stat().st_mtime)[number:]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
     with path.open("w") as file:

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, Final
@@ -17,13 +16,13 @@ import mainstem_jars
 from mainstem.runtime.spark import java
 from mainstem.runtime.spark.command_line import ARCHIVE, spark_home
 
-from harness.cache import build_once, cache_root, content_hash
+from harness.cache import build_once, content_hash, keep_newest
 from harness.errors import HarnessError
 
 
 _WITHIN: Final = 600.0
 _KEPT: Final = 3
-"""Archives of some 250 MB; the oldest ones go."""
+"""Archives of some 250 MB, and as many folders of links; those used longest ago go."""
 
 
 def environment() -> dict[str, str]:
@@ -38,6 +37,8 @@ def environment() -> dict[str, str]:
     except HarnessError as error:
         sys.stderr.write(f"no archive of classes, all drivers start slower: {error}\n")
         return {}
+    for used in (links, archive):
+        keep_newest(used.path, _KEPT)
     return {ARCHIVE: str(archive.path / "classes.jsa")}
 
 
@@ -55,13 +56,6 @@ def _link(packages: tuple[Path, ...], folder: Path, _log: IO[str]) -> None:
 
 
 def _write(class_path: Path, folder: Path, log: IO[str]) -> None:
-    for old in sorted(_archives(), key=lambda path: path.stat().st_mtime)[: 1 - _KEPT]:
-        shutil.rmtree(cache_root() / "class-path" / old.name, ignore_errors=True)
-        shutil.rmtree(old)
     command = [sys.executable, "-m", "mainstem.runtime.spark.class_data_sharing", str(folder / "classes.jsa")]
     variables = os.environ | {"PYTHONPATH": str(class_path)}
     subprocess.run(command, env=variables, stdout=log, stderr=log, timeout=_WITHIN, check=True)
-
-
-def _archives() -> Iterator[Path]:
-    return (each for each in (cache_root() / "classes").iterdir() if (each / "classes.jsa").exists())

@@ -116,8 +116,10 @@ class FaultServers:
         begun = time.monotonic()
 
         def complete() -> bool:
+            if not self.missing():
+                return True
             self.keep_running()
-            return not self.missing()
+            return False
 
         if not asked(PATIENCE, complete, 0.2):
             raise HarnessError(

@@ -66,11 +66,16 @@ class Process:
         """
         if self.alive:
             raise HarnessError(f"{self.name} is running already")
-        self._child = _FORKER.submit(self._spawn).result()
-        asked(within, lambda: ready() or not self.alive, 0.05)
-        if not self.alive:
-            raise self._error(f"{self.name} died with exit code {self._child.returncode}")
-        if not ready():
+        child = self._child = _FORKER.submit(self._spawn).result()
+
+        def ready_or_died() -> bool:
+            if ready():
+                return True
+            if not self.alive:
+                raise self._error(f"{self.name} died with exit code {child.returncode}")
+            return False
+
+        if not asked(within, ready_or_died, 0.05):
             self.kill()
             raise self._error(f"{self.name} was not ready within {within:g} s")
 

@@ -102,10 +102,14 @@ class Turning:
         """Tick until the condition is true, at most so many seconds."""
 
         def holds_or_ended() -> bool:
-            return holds() or not self.supervisor.tick() or holds()
+            if holds():
+                return True
+            if self.supervisor.tick():
+                return False
+            assert holds(), self.supervisor.statuses
+            return True
 
         assert asked(within, holds_or_ended, TICK / 4), self.supervisor.statuses
-        assert holds(), self.supervisor.statuses
 
     def to_the_end(self, within: float = SECONDS) -> None:
         self.until(lambda: not self.supervisor.tick(), within)

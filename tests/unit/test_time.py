@@ -5,6 +5,7 @@ A test that compares seconds, or sleeps and hopes, fails on a busy machine and p
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from unit.test_source_words import ROOT, modules, name
@@ -84,25 +85,29 @@ STOPWATCH = {"time.time", "time.monotonic", "time.perf_counter", "time.sleep", "
 ANY_TIME = STOPWATCH | {"datetime.now", "time.monotonic_ns", "time.time_ns"}
 
 
+@cache
+def nodes(module: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(module.read_text(encoding="utf-8"))))
+
+
 def calls(module: Path, functions: set[str]) -> list[int]:
     """The lines of a module that call one of these functions, or pass it on; not those where a task only lets others run."""
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    nodes = list(ast.walk(tree))
+    names = {function.rpartition(".")[2] for function in functions}
+    places = [
+        node
+        for node in nodes(module)
+        if isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node) in functions
+    ]
     yields = {
         id(node.func)
-        for node in nodes
-        if isinstance(node, ast.Call) and ast.unparse(node) == "asyncio.sleep(0)"
+        for node in nodes(module)
+        if isinstance(node, ast.Call) and node.func in places and ast.unparse(node) == "asyncio.sleep(0)"
     }
-    return [
-        node.lineno
-        for node in nodes
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in functions and id(node) not in yields
-    ]
+    return [node.lineno for node in places if id(node) not in yields]
 
 
 def imports(module: Path, other: str) -> bool:
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    return any(isinstance(node, ast.ImportFrom) and node.module == other for node in ast.walk(tree))
+    return any(isinstance(node, ast.ImportFrom) and node.module == other for node in nodes(module))
 
 
 def of_tests() -> Iterator[Path]:
@@ -114,10 +119,9 @@ def of_tests() -> Iterator[Path]:
 
 def timed_waits(module: Path) -> list[int]:
     """The lines that wait for an event of a thread with a limit of time."""
-    tree = ast.parse(module.read_text(encoding="utf-8"))
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes(module)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "wait"

@@ -154,14 +154,19 @@ def _hierarchies() -> Iterator[Path]:
 def _remove_cgroups(top: Path) -> None:
     """Remove a cgroup and all below it; the kernel may need a moment until the last process has left."""
     for folder, _, _ in os.walk(top, topdown=False):
-        if not asked(60, partial(_removed, Path(folder)), 0.05):
-            raise HarnessError(f"cannot remove the cgroup {folder}")
+        cgroup = Path(folder)
+        if asked(60, partial(_removed, cgroup), 0.05):
+            continue
+        try:
+            cgroup.rmdir()
+        except OSError as error:
+            raise HarnessError(f"cannot remove the cgroup {cgroup}: {error}") from None
 
 
-def _removed(folder: Path) -> bool:
+def _removed(cgroup: Path) -> bool:
     with suppress(OSError):
-        folder.rmdir()
-    return not folder.exists()
+        cgroup.rmdir()
+    return not cgroup.exists()
 
 
 def _refuse_mounts(path: Path) -> None:

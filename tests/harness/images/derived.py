@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from harness.cache import build_once, content_hash
+from harness.cache import build_once, content_hash, keep_newest
 from harness.images import store
 from harness.images.image import Image
-from harness.images.recipes import keep_newest, stamp
+from harness.images.recipes import KEPT, stamp
 
 
 _REPOSITORY = "localhost/mainstem-test-derived"
-_KEPT = 2
 
 
 def derive(app: Image, lines: Sequence[str], files: Mapping[str, Path]) -> Image:
@@ -38,11 +37,11 @@ def derive(app: Image, lines: Sequence[str], files: Mapping[str, Path]) -> Image
                 images.read(app.archive)
             images.build(context, reference, {})
             images.save(reference, target / "image.tar")
-            images.keep(_REPOSITORY, _KEPT)
+            images.keep(_REPOSITORY, KEPT)
         shutil.rmtree(context)
 
     built = build_once("images/derived", key, make)
-    keep_newest(built.path)
+    keep_newest(built.path, KEPT)
     archive = built.path / "image.tar"
     return Image(reference, archive, store.unpacked(archive), built.cached)
 

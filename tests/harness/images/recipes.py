@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from harness import gotools, kafkajars
-from harness.cache import build_once, cache_root, content_hash
+from harness.cache import build_once, cache_root, content_hash, keep_newest
 from harness.errors import HarnessError
 from harness.images import base, store
 from harness.images.image import Image
@@ -16,7 +16,7 @@ from harness.images.image import Image
 
 ROOT = Path(__file__).parents[3]
 _HERE = Path(__file__).parent
-_KEPT = 2  # archives and images of one name: this one, and the one before
+KEPT = 2  # archives and images of one name: this one, and the one before
 _JARS = ROOT / "app/jars/src/mainstem_jars/jars"
 
 
@@ -34,10 +34,10 @@ def build(name: str) -> Image:
             fill(images, target / "context", reference)
             shutil.rmtree(target / "context")
             images.save(reference, target / "image.tar")
-            images.keep(f"localhost/{repository}", _KEPT)
+            images.keep(f"localhost/{repository}", KEPT)
 
     built = build_once(f"images/{name}", key, make)
-    keep_newest(built.path)
+    keep_newest(built.path, KEPT)
     archive = built.path / "image.tar"
     return Image(reference, archive, store.unpacked(archive), built.cached)
 
@@ -46,16 +46,6 @@ def _named(files: Iterable[Path]) -> Iterable[str | Path]:
     for file in sorted(files):
         yield os.path.relpath(file, ROOT)
         yield file
-
-
-def keep_newest(newest: Path) -> None:
-    """Remove the folders beside an image's, but the one that was used last."""
-    os.utime(newest)
-    archives = sorted(
-        (p for p in newest.parent.iterdir() if (p / "image.tar").exists()), key=lambda p: -p.stat().st_mtime
-    )
-    for old in archives[_KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _sources(*members: str) -> list[Path]:
