@@ -141,6 +141,6 @@ _RECIPES: dict[str, _Recipe] = {
         _kafka,
         "mainstem-test-kafka",
     ),
-    "s3": (lambda: [*_files("s3"), *gotools.VERSITYGW.folder.glob("*.*")], _s3, "mainstem-test-s3"),
+    "s3": (lambda: [*_files("s3"), *gotools.VERSITYGW.sources], _s3, "mainstem-test-s3"),
 }
 NAMES = tuple(_RECIPES)
