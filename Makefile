@@ -20,21 +20,28 @@ PYTEST := $(BIN)/python -m pytest
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# What was cut off in the middle of an installation is made anew: a package may be there in part.
+define venv
+@[ ! -e .venv/unfinished ] || rm -rf .venv
+@[ -x $(BIN)/python ] || $(UV) venv --quiet --clear --python $(PYTHON) .venv
+@touch .venv/unfinished
+endef
+
 setup: .venv/ready-dev ## create .venv with everything for development
 
 .venv/ready-dev: requirements.lock pyproject.toml app/pyproject.toml operator/pyproject.toml $(JARS)/.ready
 	@sh bootstrap.sh uv java
-	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(venv)
 	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python requirements.lock
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app --editable operator
-	@touch $@ .venv/ready-demo
+	@touch $@ .venv/ready-demo && rm .venv/unfinished
 
 .venv/ready-demo: requirements-demo.lock app/pyproject.toml $(JARS)/.ready
 	@sh bootstrap.sh uv java
-	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) .venv
+	$(venv)
 	$(INSTALL) $(BIN)/python --requirement requirements-demo.lock
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app
-	@touch $@
+	@touch $@ && rm .venv/unfinished
 
 # Once for each content of pom.xml and sources: resolved, compiled, kept in the cache, and linked into the wheel's folder.
 JARS_FROM := app/jars/pom.xml $(sort $(shell find app/jars/src/main/java -name '*.java'))

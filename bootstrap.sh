@@ -56,6 +56,7 @@ for what in "$@"; do
 done
 if [ -n "$debs" ]; then
     if [ "$(id -u)" = 0 ] && have apt-get; then
+        dpkg --configure -a  # an installation may have been cut off
         apt-get -qq update
         debs=$(echo "$debs" | sed "s/JAVA/$(java_deb)/")
         echo "installing Debian packages:$debs"

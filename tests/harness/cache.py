@@ -47,7 +47,8 @@ def tail(log: Path, lines: int = 40) -> str:
 def build_once(name: str, key: str, build: Callable[[Path, IO[str]], None]) -> Built:
     """Return the cache's folder `name/key`, filled by `build(folder, log)` if it is not there.
 
-    Builders of one key wait for each other, and a folder appears only when its build has succeeded.
+    Builders of one key wait for each other, and a folder appears only when its build has succeeded. What a killed
+    builder left is removed.
 
     :raises HarnessError: when `build` raises it, or anything else: the message carries the end of the build's log then.
     """
@@ -79,6 +80,8 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _build(name: str, final: Path, build: Callable[[Path, IO[str]], None]) -> None:
     log = final.with_name(f"{final.name}.log")
+    for left in final.parent.glob(f"{final.name}.tmp-*"):  # its builder is dead: it would hold the lock
+        shutil.rmtree(left, ignore_errors=True)
     # Beside the final place, so that the rename stays within one file system and is atomic.
     work = Path(tempfile.mkdtemp(prefix=f"{final.name}.tmp-", dir=final.parent))
     try:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,13 +13,13 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from harness.apiserver import ControlPlane
-from harness.cache import build_once
 from harness.errors import HarnessError
 from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.process import Process
 from harness.records import Record
 from harness.s3 import S3Server
+from harness.waiting import eventually
 from kubernetes.dynamic.exceptions import ConflictError
 from pg8000.exceptions import DatabaseError, InterfaceError
 from pyarrow.fs import S3FileSystem
@@ -46,9 +45,7 @@ def test_a_broker_keeps_its_records_through_kill_9(monkeypatch: pytest.MonkeyPat
 def test_a_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
     kafka.create_topic("harness-short", configs={"retention.ms": "1", "segment.ms": "100"})
     kafka.produce("harness-short", [Record(None, b"gone", timestamp_ms=1)])
-    deadline = time.monotonic() + 90
-    while kafka.consume_all("harness-short"):
-        assert time.monotonic() < deadline, "the expired record is still there"
+    eventually("the expired record is gone", lambda: not kafka.consume_all("harness-short"))
 
 
 @pytest.mark.full(
@@ -163,20 +160,19 @@ def test_a_server_that_never_answers_is_stopped(tmp_path: Path) -> None:
 
 def test_a_server_is_killed_with_the_tests_that_started_it(tmp_path: Path) -> None:
     script = (
-        "import pathlib, sys, time; from harness.process import Process; "
+        "import pathlib, sys; from harness.process import Process; "
         f"p = Process(['sleep', '60'], pathlib.Path({str(tmp_path / 'log')!r})); p.start(lambda: True); "
-        "print(p.pid, flush=True); time.sleep(60)"
+        "print(p.pid, flush=True); sys.stdin.read()"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     argv = [sys.executable, "-c", script]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) as tests:
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as tests:
         assert tests.stdout
         server = int(tests.stdout.readline())
         tests.kill()
-    deadline = time.monotonic() + 60
-    while _runs(server):
-        assert time.monotonic() < deadline, "the server outlives its tests"
-        time.sleep(0.05)
+    eventually("the server ends with its tests", lambda: not _runs(server))
 
 
 def _runs(pid: int) -> bool:
@@ -185,22 +181,3 @@ def _runs(pid: int) -> bool:
         return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
     except OSError:
         return False
-
-
-def test_a_failed_build_shows_its_log_and_leaves_no_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-    def build(target: Path, log: Any) -> None:
-        (target / "half").touch()
-        log.write("undefined: x\n")
-        raise RuntimeError("exit status 1")
-
-    with pytest.raises(HarnessError, match=r"(?s)cannot build tool: exit status 1.*undefined: x"):
-        build_once("tool", "v1", build)
-    assert [path.name for path in tmp_path.rglob("*") if path.is_dir()] == ["mainstem", "tool"]
-    assert not build_once("tool", "v1", lambda target, _log: (target / "whole").touch()).cached
-    again = build_once("tool", "v1", build)
-    assert again.cached
-    assert [path.name for path in again.path.iterdir()] == ["whole"]

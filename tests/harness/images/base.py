@@ -40,7 +40,9 @@ def _make(target: Path, log: IO[str]) -> None:
     def run(*command: str | Path) -> None:
         subprocess.run([*command], stdout=log, stderr=log, check=True)
 
-    run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", root, *mirror)
+    # In a mount namespace of its own: it mounts /proc and /sys, and may be killed.
+    debootstrap = ("unshare", "--mount", "debootstrap", "--variant=minbase", "--include=ca-certificates")
+    run(*debootstrap, "bookworm", root, *mirror)
     for certificate in _CERTIFICATES.glob("**/*.crt"):
         (root / _CERTIFICATES.relative_to("/") / certificate.name).write_bytes(certificate.read_bytes())
     run("chroot", root, "update-ca-certificates")
