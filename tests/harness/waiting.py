@@ -1,5 +1,6 @@
-"""The one loop that waits for a condition."""
+"""The one loop that waits for a condition, and the two pauses of tests that inject faults."""
 
+import random
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -36,3 +37,13 @@ def eventually(event: str, holds: Callable[[], Found], pause: float = 0.02) -> F
     :raises AssertionError: when it does not come.
     """
     return within(LIMIT, event, holds, pause)
+
+
+def at_any_moment(chance: random.Random, seconds: float) -> None:
+    """Let a random part of so many seconds pass, before a kill: whatever goes on then, the result is to be right."""
+    time.sleep(chance.uniform(0, seconds))
+
+
+def lasts(seconds: float) -> None:
+    """Let a fault last: whatever goes on meanwhile, the result is to be right."""
+    time.sleep(seconds)

@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,8 +29,6 @@ from mainstem.runtime.failures.malformed_records import FIRST
 
 
 pytestmark = pytest.mark.timeout(900)  # whoever asks for a run first waits for those before it
-SOON = 30.0
-"""Seconds within which every error is reported: what is promised, not how long a test has patience. Alone it takes ten."""
 CONSOLE = {"name": "out", "console": {}}
 RATE = {"name": "src", "rate": {}}
 
@@ -43,7 +40,6 @@ class Ended:
     code: int
     stdout: str
     stderr: str
-    seconds: float
 
     @property
     def line(self) -> str:
@@ -100,7 +96,6 @@ class Laptop:
         """Run a document to its end."""
         argv = [sys.executable, "-m", "mainstem", "run", str(self.document(spec)), "--heap=1g", "--cores=2"]
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "MAINSTEM_"))}
-        began = time.monotonic()
         done = subprocess.run(
             [*argv, *arguments],
             cwd=self.folder,
@@ -111,7 +106,7 @@ class Laptop:
             timeout=240,
             check=False,
         )
-        return Ended(done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+        return Ended(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +146,6 @@ def test_an_unreachable_broker_is_reported(laptop: Laptop) -> None:
     ended = laptop.run(connections=[kafka_at(server)], sources=[TOPIC])
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: no broker of connection 'events' answers: {server}: connection refused [BrokerUnreachable]"  # fmt: skip
-    assert ended.seconds < SOON
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +181,6 @@ def test_a_silent_broker_is_reported(unanswered: Unanswered, protocol: str) -> N
     port, ended = unanswered(protocol)
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: no broker of connection 'events' answers: 127.0.0.1:{port}: no answer within 5 s [BrokerUnreachable]"  # fmt: skip
-    assert ended.seconds < SOON
 
 
 @pytest.mark.full(gate="services/test_bad_input.py::test_an_unreachable_broker_is_reported")
@@ -198,7 +191,6 @@ def test_unknown_broker_names_are_reported(laptop: Laptop) -> None:
     assert "no-such-host.invalid:9092: " in ended.line
     assert "neither.invalid:1: " in ended.line
     assert ended.line.endswith("[BrokerUnreachable]")
-    assert ended.seconds < SOON
 
 
 @pytest.mark.full(gate="unit/test_reachability.py::test_one_reachable_broker_is_enough")
@@ -219,7 +211,6 @@ def test_a_silent_store_is_reported(unanswered: Unanswered, scheme: str) -> None
     port, ended = unanswered(scheme)
     assert ended.code == Exit.NOT_READY
     assert ended.line == f"error: the S3 store of connection 'store' (lake) at {scheme}://127.0.0.1:{port} does not answer: no answer within 5 s [StoreUnreachable]"  # fmt: skip
-    assert ended.seconds < SOON
 
 
 @pytest.mark.full(gate="unit/test_reachability.py::test_a_refused_connection_is_reported")
@@ -230,7 +221,6 @@ def test_an_unreachable_store_is_reported(laptop: Laptop) -> None:
     )
     assert ended.code == Exit.NOT_READY
     assert ended.line.endswith(f"at {endpoint} does not answer: connection refused [StoreUnreachable]")
-    assert ended.seconds < SOON
 
 
 @pytest.mark.full(gate="spark/test_unready.py::test_the_other_queries_run")
@@ -355,7 +345,6 @@ def runs(laptop: Laptop, kafka: Broker, s3: S3Server, readonly: S3Server) -> Ite
             name: pool.submit(laptop.run, *spec.pop("arguments", ()), **spec) for name, spec in wanted.items()
         }
         yield lambda name: alone if name == "bucket" else futures[name].result()
-    print({name: round(future.result().seconds, 1) for name, future in futures.items()})
 
 
 Runs = Callable[[str], Ended]
@@ -364,12 +353,10 @@ Runs = Callable[[str], Ended]
 @pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 def test_a_missing_bucket_is_reported(runs: Runs) -> None:
     ended = runs("bucket")
-    print(f"a wrong bucket was reported after {ended.seconds:.1f} s")
     assert ended.code == Exit.NOT_READY
     assert ended.line == (
         "error: checkpoints.location (s3a://no-such-bucket/c): the bucket 'no-such-bucket' does not exist [BucketNotFound]"
     )
-    assert ended.seconds < SOON
 
 
 @pytest.mark.full(gate="spark/test_decode.py::test_fail_ends_the_query_with_the_position")

@@ -6,13 +6,13 @@ One driver runs through all faults of this file, in an order of chance. MAINSTEM
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from harness.faultbed import FaultBed
+from harness.waiting import lasts
 
 
 pytestmark = [pytest.mark.full, pytest.mark.faults, pytest.mark.timeout(1200)]
@@ -125,7 +125,7 @@ def test_after_a_fault_each_record_is_there_once(
     try:
         if fault.feeds:
             bed.feed()
-        time.sleep(fault.seconds)
+        lasts(fault.seconds)
     finally:
         fault.heal(bed)
     bed.feed()

@@ -24,6 +24,7 @@ from harness.clocks import HOUR, shifted
 from harness.driver import DriverProcess, descendants
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
+from harness.waiting import at_any_moment
 from mainstem.checkpoints.owner import LENGTH
 from services.test_checkpoint_faults import QUERIES, START, Bed
 
@@ -116,7 +117,7 @@ def test_the_older_of_two_drivers_is_fenced_and_every_row_is_there_once(
         for number in range(1, takeovers + 1):
             fed += BATCHES
             bed.feed(fed - BATCHES, fed)
-            time.sleep(chance.random() * SOON)
+            at_any_moment(chance, SOON)
             send(older, signal.SIGSTOP)
             at = {query: files_read(bed, query) for query in QUERIES}
             on_another_machine(bed)

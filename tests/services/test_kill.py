@@ -11,7 +11,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.dataset
@@ -26,6 +25,7 @@ from harness.postgres import Postgres
 from harness.records import Record
 from harness.s3 import S3Server
 from harness.sampling import only
+from harness.waiting import at_any_moment
 
 
 DOCUMENT = Path(__file__).parents[1] / "documents" / "exactly_once.yaml"
@@ -140,10 +140,10 @@ def test_kills_lose_and_repeat_nothing(
         before = newest(target / "commits")
         with DriverProcess(DOCUMENT, tmp_path, sets=sets, env=env) as driver:
             driver.until(lambda: newest(target / "commits") > before, START)  # noqa: B023 - called at once
-            time.sleep(chance.uniform(0, 0.6))
+            at_any_moment(chance, 0.6)
             if kind == "planned":
                 driver.until(lambda: pending(target), START, pause=0.002)  # noqa: B023
-                time.sleep(chance.uniform(0, 0.6))
+                at_any_moment(chance, 0.6)
             elif kind == "writing":
                 driver.until(lambda: bool(unlogged()), START, pause=0.002)
             driver.kill()

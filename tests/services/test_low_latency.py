@@ -2,7 +2,6 @@
 
 import json
 import statistics
-import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -206,7 +205,6 @@ def test_async_progress_may_repeat_rows_and_is_disabled_in_two_steps(
 
     def gaps() -> bool:
         line.send(1)
-        time.sleep(0.1)
         return line.gaps()
 
     for _ in range(5):  # the last batches of a slow run may all be written down

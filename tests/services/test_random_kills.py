@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from harness.driver import DriverProcess
 from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.records import Record
+from harness.waiting import at_any_moment
 
 
 pytestmark = pytest.mark.faults
@@ -131,7 +131,6 @@ def test_random_kills_lose_and_repeat_nothing(kafka: Broker, postgres: Postgres,
     changes = Changes(kafka, chance)
     changes.produce(LIMIT)
     met = dict.fromkeys(("planned", "writing", "merged"), 0)
-    begun = time.monotonic()
     with changes.going_on():
         for moment in moments:
             shutil.rmtree(scratch, ignore_errors=True)  # a driver that is killed leaves its own behind
@@ -141,12 +140,12 @@ def test_random_kills_lose_and_repeat_nothing(kafka: Broker, postgres: Postgres,
                 driver.until(lambda: work.batches() != before, START, pause=0.005)  # noqa: B023 - called at once
                 if moment == "merged":
                     driver.until(lambda: work.version() > version, START, pause=0.005)  # noqa: B023
-                time.sleep(chance.uniform(0, WORK))
+                at_any_moment(chance, WORK)
                 driver.kill()
             met["planned"] += work.planned()
             met["writing"] += work.unlogged()
             met["merged"] += work.version() > version
-    print(f"{kills} kills in {time.monotonic() - begun:.0f} s: {met}; {changes.count} changes")
+    print(f"{kills} kills: {met}; {changes.count} changes")
     assert met["merged"] >= kills // 2
     assert met["planned"] >= kills // 4
 

@@ -1,7 +1,6 @@
 """Queries over static sources: each runs once, ends, and writes the rows of a run once, after any failed attempt."""
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from deltalake import DeltaTable
 from harness.documents import pipeline_head
 from harness.sampling import sampled
+from harness.waiting import eventually
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
@@ -66,10 +66,7 @@ class Bench:
         """Run to the end, and return how the queries stand."""
         supervisor = self.supervisor(*queries, views=views, run=run)
         supervisor.start()
-        until = time.monotonic() + 120
-        while supervisor.tick():
-            assert time.monotonic() < until, supervisor.statuses
-            time.sleep(TICK / 4)
+        eventually("the end of all queries", lambda: not supervisor.tick(), TICK / 4)
         supervisor.close()
         return supervisor.statuses
 
@@ -293,10 +290,7 @@ def test_user_code_that_fails_is_retried(bench: Bench) -> None:
     supervisor = bench.supervisor(query)
     supervisor._changed = lambda statuses: reports.extend((s.state, s.reason, s.message) for s in statuses)
     supervisor.start()
-    until = time.monotonic() + 120
-    while supervisor.tick():
-        assert time.monotonic() < until, supervisor.statuses
-        time.sleep(TICK / 4)
+    eventually("the end of all queries", lambda: not supervisor.tick(), TICK / 4)
     [status] = supervisor.statuses
     assert (status.state, status.batch, status.restarts) == (QueryState.COMPLETED, 0, 1)
     [(_, message)] = {

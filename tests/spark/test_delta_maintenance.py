@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def test_maintenance_compacts_files_and_removes_unused_ones(bench: DeltaBench) -
     old, young = bench.folder / "t" / "part-old.parquet", bench.folder / "t" / "part-young.parquet"
     for stray in (old, young):
         stray.write_bytes(b"of a writer that died")
-    month_ago = time.time() - 30 * 86400
+    month_ago = old.stat().st_mtime - 30 * 86400
     os.utime(old, (month_ago, month_ago))
     asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
     maintenance = TableMaintenance(bench.spark, asked, Clock())

@@ -41,7 +41,10 @@ def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
         query.stop()
 
 
-def test_a_drain_interrupts_a_batch_once_its_timeout_has_passed(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("interrupts", [True, False])
+def test_a_drain_interrupts_a_batch_once_its_timeout_has_passed_unless_it_waits(
+    spark: SparkSession, tmp_path: Path, *, interrupts: bool
+) -> None:
     stage, gate, clock = Stage(spark.newSession(), tmp_path), tmp_path / "gate", OwnClock()
     gate.touch()
     stage.put("in", str(gate))
@@ -50,7 +53,7 @@ def test_a_drain_interrupts_a_batch_once_its_timeout_has_passed(spark: SparkSess
         "functions": [{"name": "hold", "python": {"function": "hanging:hold", "returns": "STRING"}}],
         "views": [{"name": "held", "sql": "SELECT hold(value) AS value FROM in"}],
         "queries": [stage.query("held", "out")],
-        "drain": {"timeout": "10 seconds"},
+        "drain": {"timeout": "10 seconds"} | ({} if interrupts else {"onTimeout": "wait"}),
     }
     with stage.running(clock=clock, **pipeline) as run:
         run.until((tmp_path / "gate.held").exists)
@@ -64,10 +67,14 @@ def test_a_drain_interrupts_a_batch_once_its_timeout_has_passed(spark: SparkSess
         clock.advance(9)
         assert draining.is_alive()
         clock.advance(1)
+        if not interrupts:
+            clock.advance(3600)
+            assert draining.is_alive()
+            gate.unlink()
         draining.join(LIMIT)
-        assert clean == [False]
-        assert run["to-out"].state is QueryState.INTERRUPTED
-        gate.unlink()
+        assert clean == [not interrupts]
+        assert run["to-out"].state is (QueryState.INTERRUPTED if interrupts else QueryState.DRAINED)
+        gate.unlink(missing_ok=True)
 
 
 def test_the_build_is_interrupted_and_running_queries_are_not(spark: SparkSession, tmp_path: Path) -> None:

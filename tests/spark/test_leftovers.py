@@ -1,7 +1,6 @@
 """The files that a dead driver leaves, and which of them are removed."""
 
 import os
-import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,10 +31,16 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return out, checkpoint
 
 
+def shift_time(path: Path, seconds: float) -> None:
+    """Let a file have been written so many seconds later than it was."""
+    written = path.stat().st_mtime + seconds
+    os.utime(path, (written, written))
+
+
 def write(path: Path, age: float = 0.0) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"PAR1")
-    os.utime(path, (time.time() - age, time.time() - age))
+    shift_time(path, -age)
     return path
 
 
@@ -192,7 +197,7 @@ def test_a_file_that_an_older_driver_writes_when_it_wakes_up_is_removed(
     late = write(out / NAME.format(1))
     for log in ("offsets", "commits"):
         (checkpoint / log / "7").write_text("v1\n")
-        os.utime(checkpoint / log / "7", (time.time() + 60,) * 2)
+        shift_time(checkpoint / log / "7", 60)
         (checkpoint / log / "0").unlink()
     (out / "_spark_metadata" / "7.compact").write_text("v1")
     clock.advance(FIRST_INTERVAL - 1)

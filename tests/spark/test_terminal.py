@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from harness.driver import descendants
 from harness.java import SHORT_LIVED
+from harness.waiting import eventually
 
 
 DOCUMENT = """
@@ -57,10 +57,9 @@ def test_a_closed_terminal_drains(tmp_path: Path) -> None:
         shown = b""
         while b"Running" not in shown:
             shown += os.read(screen, 65536)
-        time.sleep(1)
         os.close(screen)  # every write to the terminal is an error from now on
         process.send_signal(signal.SIGHUP)  # the shell's
-        time.sleep(0.1)
+        eventually("the first signal is delivered", lambda: not pending(process.pid, signal.SIGHUP))
         process.send_signal(signal.SIGHUP)  # the kernel's, once the shell has ended
         assert ended(process, tmp_path) == 0
     finally:
@@ -92,5 +91,12 @@ def ended(process: subprocess.Popen[bytes], folder: Path) -> int:
             subprocess.run(words, capture_output=True, text=True, check=False).stdout for words in jstack
         ]
         process.send_signal(signal.SIGUSR1)
-        time.sleep(2)
-        pytest.fail("\n".join(["it does not end", (folder / "stacks.txt").read_text(), *output]))
+        stacks = eventually("the stacks of its threads", (folder / "stacks.txt").read_text)
+        pytest.fail("\n".join(["it does not end", stacks, *output]))
+
+
+def pending(pid: int, number: signal.Signals) -> bool:
+    """Whether a process has a signal before it that its handler has not received yet."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    [mask] = [line.split()[1] for line in status.splitlines() if line.startswith("ShdPnd:")]
+    return bool(int(mask, 16) >> number - 1 & 1)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
@@ -12,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 from harness import sparks
+from harness.checkpoints import newest
+from harness.waiting import eventually
 from mainstem.language.document import Document, read
 from mainstem.trial import command
 from mainstem.trial.outcome import Outcome, QueryTrial, exit_code
@@ -261,12 +262,12 @@ def test_other_sources_give_both_documents_the_same_rows(
         ],
         "checkpoints": {"location": f"{tmp_path}/checkpoints"},
     }
+    commits = tmp_path / "checkpoints" / "q" / "1" / "commits"
     for number in range(3):
         if kind == "delta":
             spark.range(5 * number, 5 * number + 5).write.format("delta").mode("append").save(table)
-        else:
-            time.sleep(1.5)
-        sparks.run(spark, spec)
+        # The rate has new rows only once another second of its own has passed.
+        eventually(f"batch {number}", lambda: sparks.run(spark, spec) and newest(commits) >= number)  # noqa: B023
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump(sparks.HEAD | {"spec": spec}), encoding="utf-8")
     document = read(file)

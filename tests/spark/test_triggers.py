@@ -4,7 +4,6 @@ Spark reports half of real-time mode's limits after `start()` has returned, so a
 """
 
 import json
-import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from harness.checkpoints import blocking_problems, newest
 from harness.documents import pipeline_head
 from harness.sampling import only, sampled
 from harness.supervisor_loop import Stage
+from harness.waiting import asked
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.eligibility import async_progress_obstacles, obstacles
 from mainstem.language.analysis.graph import Graph
@@ -77,11 +77,10 @@ class Bench:
         except PySparkException as error:
             return str(error)
         try:
-            until = time.monotonic() + SECONDS
-            while handle.isActive and time.monotonic() < until:
-                if str(handle.status["message"]).startswith("Committing epoch"):
-                    return None
-                time.sleep(0.05)
+            asked(
+                SECONDS,
+                lambda: not handle.isActive or str(handle.status["message"]).startswith("Committing epoch"),
+            )
             error = handle.exception()
             return None if error is None else str(error)
         finally:
