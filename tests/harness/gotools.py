@@ -12,6 +12,7 @@ from typing import IO
 
 from harness.cache import Built, build_once, cache_root, content_hash
 from harness.errors import HarnessError
+from harness.process import die_with_parent
 
 
 _MODULES = Path(__file__).parent / "go"
@@ -77,6 +78,7 @@ class GoTool:
 
     def _compile(self, target: Path, log: IO[str]) -> None:
         argv = [
+            *die_with_parent(),
             str(find_go()),
             "build",
             "-trimpath",

@@ -129,6 +129,12 @@ def die_with_parent() -> list[str]:
     return [setpriv, "--pdeathsig", "KILL", "--", *check] if setpriv else []
 
 
+def in_own_mounts() -> list[str]:
+    """The prefix of a command line of root, whose mounts and whole tree of processes end with this process."""
+    namespaces = ["unshare", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child"]
+    return [*die_with_parent(), *namespaces, "--"]
+
+
 def free_port() -> int:
     """Return a loopback TCP port that nothing listens on, and that was not given to anybody here before.
 

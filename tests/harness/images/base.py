@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from harness.cache import Built, build_once, content_hash
+from harness.process import in_own_mounts
 
 
 _RECIPE = "1"  # raise it when the recipe changes
@@ -40,9 +41,8 @@ def _make(target: Path, log: IO[str]) -> None:
     def run(*command: str | Path) -> None:
         subprocess.run([*command], stdout=log, stderr=log, check=True)
 
-    # In a mount namespace of its own: it mounts /proc and /sys, and may be killed.
-    debootstrap = ("unshare", "--mount", "debootstrap", "--variant=minbase", "--include=ca-certificates")
-    run(*debootstrap, "bookworm", root, *mirror)
+    debootstrap = ("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm")
+    run(*in_own_mounts(), *debootstrap, root, *mirror)
     for certificate in _CERTIFICATES.glob("**/*.crt"):
         (root / _CERTIFICATES.relative_to("/") / certificate.name).write_bytes(certificate.read_bytes())
     run("chroot", root, "update-ca-certificates")

@@ -13,6 +13,7 @@ from typing import IO
 
 from harness.cache import cache_root
 from harness.errors import HarnessError
+from harness.process import in_own_mounts
 
 
 class Store:
@@ -22,8 +23,8 @@ class Store:
         self._log = log
         root = cache_root() / "images" / "storage"
         # In a mount namespace of its own: the storage driver mounts its root and every layer that it works on.
-        self._prefix = ["unshare", "--mount", "buildah", f"--root={root}", f"--runroot={run}"]
-        self._prefix.append(f"--storage-driver={self._driver()}")
+        self._prefix = [*in_own_mounts(), "buildah", f"--root={root}", f"--runroot={run}"]
+        self._prefix.append(f"--storage-driver={self._driver(root)}")
 
     def build(
         self, context: Path, reference: str, arguments: Mapping[str, str], target: str | None = None
@@ -66,9 +67,8 @@ class Store:
         listed.check_returncode()
         return listed.stdout.split()
 
-    def _driver(self) -> str:
+    def _driver(self, root: Path) -> str:
         """The driver of the layers that are there; for new ones overlay, or vfs, slow and large, where overlay cannot mount."""
-        root = Path(self._prefix[3].removeprefix("--root="))
         for driver in ("overlay", "vfs"):
             if (root / f"{driver}-layers").is_dir():
                 return driver
