@@ -22,8 +22,7 @@ help: ## list all targets
 
 # What was cut off in the middle of an installation is made anew: a package may be there in part.
 define venv
-@[ ! -e .venv/unfinished ] || rm -rf .venv
-@[ -x $(BIN)/python ] || $(UV) venv --quiet --clear --python $(PYTHON) .venv
+@[ -x $(BIN)/python -a ! -e .venv/unfinished ] || { rm -rf .venv && $(UV) venv --quiet --python $(PYTHON) .venv; }
 @touch .venv/unfinished
 endef
 

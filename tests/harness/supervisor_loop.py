@@ -112,7 +112,8 @@ class Turning:
         assert asked(within, holds_or_ended, TICK / 4), self.supervisor.statuses
 
     def to_the_end(self, within: float = SECONDS) -> None:
-        self.until(lambda: not self.supervisor.tick(), within)
+        """Tick until all queries have ended, at most so many seconds."""
+        assert asked(within, lambda: not self.supervisor.tick(), TICK / 4), self.supervisor.statuses
 
     def __getitem__(self, query: str) -> QueryProgress:
         return next(status for status in self.supervisor.statuses if status.name == query)

@@ -1,4 +1,4 @@
-"""Errors of users on the command line: one clear line, the right exit code, in time, without a stack trace.
+"""Errors of users on the command line: one clear line, the right exit code, without a stack trace.
 
 Runs that need a JVM start two at a time with the first test that needs one.
 """

@@ -1,4 +1,4 @@
-"""Kafka by SASL and TLS, on a real broker that asks: a right secret works, a wrong one is reported soon."""
+"""Kafka by SASL and TLS, on a real broker that asks: a right secret works, a wrong one is reported."""
 
 from pathlib import Path
 from typing import Any

@@ -11,13 +11,13 @@ import pytest
 from deltalake import DeltaTable
 from harness.documents import pipeline_head
 from harness.sampling import sampled
-from harness.waiting import eventually
+from harness.supervisor_loop import Turning
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.stop import Stop
-from mainstem.runtime.supervision.supervisor import TICK, Supervisor
+from mainstem.runtime.supervision.supervisor import Supervisor
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -66,7 +66,7 @@ class Bench:
         """Run to the end, and return how the queries stand."""
         supervisor = self.supervisor(*queries, views=views, run=run)
         supervisor.start()
-        eventually("the end of all queries", lambda: not supervisor.tick(), TICK / 4)
+        Turning(supervisor).to_the_end()
         supervisor.close()
         return supervisor.statuses
 
@@ -290,7 +290,7 @@ def test_user_code_that_fails_is_retried(bench: Bench) -> None:
     supervisor = bench.supervisor(query)
     supervisor._changed = lambda statuses: reports.extend((s.state, s.reason, s.message) for s in statuses)
     supervisor.start()
-    eventually("the end of all queries", lambda: not supervisor.tick(), TICK / 4)
+    Turning(supervisor).to_the_end()
     [status] = supervisor.statuses
     assert (status.state, status.batch, status.restarts) == (QueryState.COMPLETED, 0, 1)
     [(_, message)] = {
