@@ -9,7 +9,6 @@ import os
 import re
 import secrets
 import subprocess
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import Any, Self
 import yaml
 from harness.apiserver import ControlPlane
 from harness.process import Process, free_port
-from harness.waiting import within
+from harness.waiting import still, within
 from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
 from kubernetes.dynamic import DynamicClient
 from mainstem.names import MANAGED_LABEL
@@ -139,12 +138,18 @@ class Bed:
         rbac.create_cluster_role({"metadata": about, "rules": rules(cluster)})
         rbac.create_cluster_role_binding({"metadata": about, "roleRef": role, "subjects": subjects})
         for namespace, rights in (namespaced or {}).items():
-            rbac.create_namespaced_role(namespace, {"metadata": about, "rules": rules(rights)})
-            own = {**role, "kind": "Role"}
-            rbac.create_namespaced_role_binding(
-                namespace, {"metadata": about, "roleRef": own, "subjects": subjects}
-            )
+            self.allow(name, namespace, rights)
         return self.plane.write_kubeconfig(name)
+
+    def allow(self, user: str, namespace: str, rights: tuple[Permission, ...]) -> None:
+        """Give a user rights in a namespace."""
+        rbac, about = RbacAuthorizationV1Api(self.client), {"name": user}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": user}
+        subjects = [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]
+        rbac.create_namespaced_role(namespace, {"metadata": about, "rules": rules(rights)})
+        rbac.create_namespaced_role_binding(
+            namespace, {"metadata": about, "roleRef": role, "subjects": subjects}
+        )
 
     def lease_rights(self) -> tuple[Permission, ...]:
         """Those of an operator whose namespaces only the test knows: to every Lease."""
@@ -166,20 +171,13 @@ class Bed:
 
     def quiet(self) -> None:
         """Once nothing was written for two seconds: what other tests have left behind is done."""
+        still(2, "nothing is written", self.writes)
 
-        last: Counter[str] = Counter()
-
-        def still() -> bool:
-            before = self.writes()
-            time.sleep(2)
-            last.clear()
-            last.update(self.writes() - before)
-            return not last
-
-        try:
-            until(still)
-        except AssertionError:
-            raise AssertionError(f"not quiet: {dict(last)}") from None
+    def heard(self, namespace: str) -> None:
+        """Once a pipeline that is made now has its phase: the operator has heard of all that came before."""
+        later = Ours(self, namespace, f"later-{secrets.token_hex(3)}")
+        later.create(suspend=True)
+        later.phase("Suspended")
 
     def writes(self) -> Counter[str]:
         """Requests so far that may change something of ours, as the server counts them, whoever sent them."""
@@ -299,6 +297,12 @@ class Ours:
         self.bed.objects.patch_namespaced_custom_object(
             *self._at, self.name, {"spec": spec}, _content_type="application/merge-patch+json"
         )
+
+    def looked_at_again(self) -> None:
+        """Once the operator has looked at the pipeline after this moment: a change that concerns no driver shows it."""
+        self.change(restart={"maxBackoff": f"{secrets.randbelow(10**6) + 60} seconds"})
+        wanted = self.get()["metadata"]["generation"]
+        until(lambda: self.status.get("observedGeneration") == wanted, why="not looked at again")
 
     def delete(self) -> None:
         self.bed.objects.delete_namespaced_custom_object(*self._at, self.name)
@@ -554,6 +558,11 @@ class Ours:
             until(is_recorded)
         except AssertionError:
             raise AssertionError(f"{self.name}: not {[*wanted]} but {recorded}") from None
+
+    def versions(self) -> tuple[Any, ...]:
+        """What any write to the pipeline, its pod, or about it would change."""
+        pods = [pod.metadata.resource_version for pod in self.pods()]
+        return self.get()["metadata"]["resourceVersion"], pods, self.events(), self.belongings()
 
     def cleared(self) -> None:
         """Once the garbage collector has taken all; it learns of a new kind of owners twice a minute."""

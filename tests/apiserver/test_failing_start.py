@@ -1,6 +1,6 @@
-"""A start that the API server does not carry out: the status shows it within seconds, after few writes."""
+"""A start that the API server does not carry out: the status shows it before the server gives up, after few writes."""
 
-import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -21,7 +21,7 @@ def webhooks(bed: Bed) -> Iterator[Webhooks]:
 
 
 class Failing:
-    """Pipelines each of whose namespaces has a webhook that refuses pods in its own way, and when each was reported."""
+    """Pipelines each of whose namespaces has a webhook that refuses pods in its own way, and what each had first in its status."""
 
     def __init__(self, bed: Bed, webhooks: Webhooks, stack: ExitStack) -> None:
         urls = {
@@ -42,20 +42,27 @@ class Failing:
         stack.callback(operator.kill)
         bed.operator.stop()
         operator.up()
-        before, started = bed.writes(), time.monotonic()
+        before = bed.writes()
         for ours in self.pipelines.values():
             ours.create()
-        self.reported: dict[str, float] = {}
         self.first: dict[str, dict[str, Any]] = {}
-        while time.monotonic() < started + 11:
-            for name, ours in self.pipelines.items():
-                if name not in self.reported and ours.status.get("phase"):
-                    self.reported[name], self.first[name] = time.monotonic() - started, ours.status
-            time.sleep(0.05)
+        until(self.all_reported, why="not each has a status")
+        until(lambda: tries(bed.writes() - before) >= TRIES * len(urls), why="not tried again")
         self.writes = bed.writes() - before
         for ours in self.pipelines.values():
             ours.phase("BackingOff")
         self.later = {name: ours.get() for name, ours in self.pipelines.items()}
+
+    def all_reported(self) -> bool:
+        for name in self.pipelines.keys() - self.first.keys():
+            if (status := self.pipelines[name].status).get("phase"):
+                self.first[name] = status
+        return self.first.keys() == self.pipelines.keys()
+
+
+def tries(writes: Counter[str]) -> int:
+    """How often the server was asked for a pod."""
+    return sum(number for request, number in writes.items() if "pods/" in request)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +71,8 @@ def failing(bed: Bed, webhooks: Webhooks) -> Iterator[Failing]:
         yield Failing(bed, webhooks, stack)
 
 
+TRIES = 3
+"""For each pipeline, on average."""
 NAMES = ("closed", "silent", "conflict", "too-many", "broken", "late")
 
 
@@ -73,9 +82,8 @@ def driver_running(pipeline: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_failing_start_is_in_the_status_within_five_seconds(failing: Failing, name: str) -> None:
-    # The silent one is reported after 3 seconds, before the API server gives it up after 8.
-    assert failing.reported[name] < (8 if name == "silent" else 5)
+def test_a_failing_start_is_in_the_status_at_once(failing: Failing, name: str) -> None:
+    """The silent one before the API server gives it up, the others with its answer."""
     first = failing.first[name]
     assert first["phase"] == ("Starting" if name == "silent" else "BackingOff")
     message = driver_running({"status": first})["message"]
@@ -101,10 +109,9 @@ def test_a_failed_start_backs_off_with_the_message_of_the_server_and_one_event(
 
 
 def test_a_failing_start_makes_few_writes(failing: Failing) -> None:
-    """At 0, 2 and 6 seconds: the first attempt writes every object, each later one only the pod."""
-    pods = sum(number for request, number in failing.writes.items() if "pods/" in request)
-    assert pods <= 4 * len(NAMES), failing.writes
-    assert sum(failing.writes.values()) <= 14 * len(NAMES), failing.writes
+    """The first attempt writes every object, each later one only the pod."""
+    others = sum(failing.writes.values()) - tries(failing.writes)
+    assert others <= 10 * len(NAMES), failing.writes
 
 
 @pytest.mark.full(gate="unit/test_failed_steps.py::test_a_due_start_is_retried_without_an_event")
@@ -115,7 +122,7 @@ def test_a_start_succeeds_after_the_webhook_is_removed(bed: Bed, webhooks: Webho
         until(lambda: ours.events() == ["BackingOff"])
         bed.operator.kill()
         bed.operator.up()  # a new operator announces no start
-        time.sleep(1)
+        bed.heard(ours.namespace)
         assert ours.status["phase"] == "BackingOff"
     ours.pod(1)
     assert ours.phase("Starting")["attempt"] == 1

@@ -1,6 +1,5 @@
 """The operator on a real API server: the life of one pipeline from outside. The test plays the kubelet and the driver."""
 
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -161,11 +160,9 @@ def test_a_wrong_clock_of_a_node_changes_no_backoff(ours: Ours, hours: int) -> N
     """The kubelet's time of the container's end is wrong by an hour."""
     ours.start_running(restart={"backoff": "5 seconds"})
     wrong = (datetime.now(UTC) + timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    ended = time.monotonic()
     ours.ends(4, "failed", "SinkRefused", started=wrong, finished=wrong)
     ours.phase("BackingOff")
     ours.pod(2)
-    assert 4 < time.monotonic() - ended < 60
 
 
 def test_a_broken_change_keeps_the_running_driver(ours: Ours) -> None:
@@ -261,12 +258,10 @@ def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours
     assert ours.condition("SpecValid")["status"] == "True"
     assert ours.status["phase"] == "Starting"
     waits = ours.status
-    time.sleep(5)
+    ours.bed.heard(ours.namespace)
     assert ours.status == waits
     ours.vanishes()
-    vanished = time.monotonic()
     until(lambda: [entry for entry in ours.pods() if not entry.metadata.deletion_timestamp], why="no driver")
-    assert time.monotonic() - vanished < 10
     assert ours.status["attempt"] == 1
     ours.await_events("DriverStarting", "DriverStarting")  # of the first pipeline and of the second
 
@@ -469,7 +464,8 @@ def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
     bed.operator.stop()
     namespace = bed.namespace()
     # It sees these pipelines only: drivers that other tests have left fall silent, which is worth a write.
-    with Operator(bed.plane, bed.operator_kubeconfig, MAINSTEM_NAMESPACES=namespace) as few:
+    often = {"MAINSTEM_NAMESPACES": namespace, "MAINSTEM_RESYNC_SECONDS": "1"}
+    with Operator(bed.plane, bed.operator_kubeconfig, **often) as few:
         few.up()
         ours = Ours(bed, namespace)
         ours.start_running()
@@ -479,7 +475,7 @@ def test_a_converged_pipeline_costs_no_write(bed: Bed) -> None:
         suspended = Ours(bed, namespace, "suspended")
         suspended.create(suspend=True)
         suspended.phase("Suspended")
-        bed.quiet()
-        before = bed.writes()
-        time.sleep(4)
-        assert dict(bed.writes() - before) == {}
+        bed.quiet()  # although each is reconciled once a second
+        before = [entry.versions() for entry in (ours, refused, suspended)]
+        bed.heard(namespace)
+        assert [entry.versions() for entry in (ours, refused, suspended)] == before

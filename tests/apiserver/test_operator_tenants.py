@@ -1,11 +1,10 @@
 """One tenant does not delay another one: expensive documents and slow webhooks."""
 
+import secrets
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, ClassVar
 
 import pytest
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from kubernetes.client import AdmissionregistrationV1Api
 
 
-SERVED_SECONDS = 5.0
 WEBHOOK_SECONDS = 25.0
 MIB = 1024 * 1024
 
@@ -36,20 +34,23 @@ def costly(views: list[dict[str, str]]) -> dict[str, Any]:
     return {**SPEC, "views": views, "queries": queries}
 
 
-def served(bed: Bed, namespace: str) -> float:
-    """Seconds that the slowest of 20 pipelines waits for its driver, which are created one after the other."""
+def served(bed: Bed, namespace: str) -> list[Ours]:
+    """20 pipelines, which are created one after the other, once each has its driver."""
     pipelines = [Ours(bed, namespace, f"ticks-{number}") for number in range(20)]
     for ours in pipelines:
         ours.create()
     until(lambda: len(bed.core.list_namespaced_pod(namespace).items) == len(pipelines), why="not 20 drivers")
-    return max(waited(ours) for ours in pipelines)
+    return pipelines
 
 
-def waited(ours: Ours) -> float:
-    """Seconds from the resource to its driver's pod, by the server's clock: how long the test takes to ask is no matter."""
-    asked = datetime.fromisoformat(ours.get()["metadata"]["creationTimestamp"])
-    made: datetime = ours.pod(1).metadata.creation_timestamp
-    return (made - asked).total_seconds()
+HARMFUL = {
+    "doubling": doubling(26, 2),
+    "comments": [{"name": "v", "sql": "/*" * 8000}],
+    "joins": [{"name": "v", "sql": "SELECT * FROM ticks" + " JOIN ticks" * 40}],
+    "structs": [{"name": "v", "sql": "SELECT " + "struct(" * 40 + "1" + ")" * 40 + " FROM ticks"}],
+    "fan": doubling(64, 6),
+}
+"""Name -> views that cost more to read than a document may."""
 
 
 def memory(pid: int) -> int:
@@ -61,20 +62,11 @@ def memory(pid: int) -> int:
 def test_expensive_documents_delay_no_other_pipeline(bed: Bed) -> None:
     """Doubling views, a view of open comments, joins with 2^40 parses, and 20 plain pipelines beside them."""
     bed.operator.up()
-    calm = served(bed, bed.namespace())
     tenant = bed.namespace()
-    documents = {
-        "doubling": doubling(26, 2),
-        "comments": [{"name": "v", "sql": "/*" * 8000}],
-        "joins": [{"name": "v", "sql": "SELECT * FROM ticks" + " JOIN ticks" * 40}],
-        "structs": [{"name": "v", "sql": "SELECT " + "struct(" * 40 + "1" + ")" * 40 + " FROM ticks"}],
-        "fan": doubling(64, 6),
-    }
-    harmful = {name: Ours(bed, tenant, name) for name in documents}
+    harmful = {name: Ours(bed, tenant, name) for name in HARMFUL}
     for name, ours in harmful.items():
-        ours.create(costly(documents[name]))
-    # Beside what the same takes on this machine where nobody does harm.
-    assert served(bed, bed.namespace()) <= calm + SERVED_SECONDS
+        ours.create(costly(HARMFUL[name]))
+    served(bed, bed.namespace())
     assert bed.operator.healthy()
     for name in ("doubling", "fan"):
         harmful[name].phase("Invalid", "Failed")
@@ -117,13 +109,11 @@ def test_any_fuzzed_document_leaves_the_operator_running(
     bed.operator.up()
     tenant, other = fuzzed
     text = {"name": "text", "sql": ("SELECT * FROM ticks " + fragment * repeats)[:16_000]}
-    name = f"fuzzed-{time.monotonic_ns()}"
+    name = f"fuzzed-{secrets.token_hex(4)}"
     Ours(bed, tenant, name).create(costly([text, *doubling(min(views, 63), times)]))
     ours = Ours(bed, other, name)
     ours.create()
-    started = time.monotonic()
     ours.pod(1)
-    assert time.monotonic() - started < SERVED_SECONDS
     assert bed.operator.healthy()
 
 
@@ -133,24 +123,27 @@ def fuzzed(bed: Bed) -> tuple[str, str]:
 
 
 class _Slow(ReviewHandler):
-    """Allows every request, at once for the first pod of a namespace, and after 25 seconds for the others."""
+    """Allows every request, at once for the first pod of a namespace, and for the others when the test opens a gate."""
 
     protocol_version = "HTTP/1.1"
     release = threading.Event()
     asked: ClassVar[Counter[str]] = Counter()
     """Requests by namespace."""
+    answered: ClassVar[list[str]] = []
+    """Namespaces of the requests that have waited."""
 
     def response(self, request: dict[str, Any]) -> dict[str, Any]:
         namespace = request["namespace"]
         self.asked[namespace] += 1
         if self.asked[namespace] > 1:
             self.release.wait(WEBHOOK_SECONDS)
+            self.answered.append(namespace)
         return {"allowed": True}
 
 
 @contextmanager
 def slow_webhook(bed: Bed, labels: dict[str, str]) -> Iterator[None]:
-    """Pods of namespaces with these labels, but the first of each, are admitted by a server that takes 25 seconds."""
+    """Pods of namespaces with these labels, but the first of each, are admitted by a server that takes its time."""
     folder = bed.plane.folder / "slow-webhook"
     folder.mkdir()
     authority = Authority(folder)
@@ -160,6 +153,7 @@ def slow_webhook(bed: Bed, labels: dict[str, str]) -> Iterator[None]:
     admission = AdmissionregistrationV1Api(bed.client)
     _Slow.release.clear()
     _Slow.asked.clear()
+    _Slow.answered.clear()
     admission.create_validating_webhook_configuration({"metadata": {"name": "slow"}, "webhooks": [webhook]})
     try:
         yield
@@ -184,13 +178,11 @@ def test_slow_webhooks_delay_no_other_namespace(bed: Bed) -> None:
         until(lambda: sum(_Slow.asked.values()) >= 4 * (1 + 8), why=f"not all have turns: {_Slow.asked}")
         for number in range(3):
             ours = Ours(bed, other, f"quick-{number}")
-            started = time.monotonic()
             ours.create()
             ours.pod(1)
-            assert time.monotonic() - started < 2.0
             assert bed.operator.healthy()
         # The status of the other starts does not wait for the slow ones either.
         assert ours.phase("Starting")
-        assert time.monotonic() - started < WEBHOOK_SECONDS
+        assert _Slow.answered == [], "it waited for the slow ones"
     for ours in tenants:
         ours.pod(1)

@@ -16,6 +16,7 @@ from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
 from harness.images import Image
 from harness.process import Process, free_port
+from harness.waiting import LIMIT
 
 
 ROOT = Path(__file__).parents[2]
@@ -212,6 +213,12 @@ class Pipeline:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.diagnosis()}") from None
         return body
+
+    def reports_again(self, times: int = 1) -> None:
+        """Once the driver has reported so often after this moment, of which the operator hears each time."""
+        for _ in range(times):
+            before = self.status()["reported"]["time"]
+            within(LIMIT, "a later report", lambda last=before: self.status()["reported"]["time"] != last)
 
     def driver(self) -> dict[str, Any] | None:
         """The driver's pod."""

@@ -6,7 +6,6 @@ last; `make test-full` also runs a few of them for a shorter time.
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import pytest
 from cluster import node_processes
 from cluster.faultbed import MEMORY, ClusterFaultBed, kill_operators
 from harness.errors import HarnessError
+from harness.waiting import lasts
 
 
 pytestmark = [
@@ -141,7 +141,7 @@ def test_after_a_fault_each_record_is_there_once(
             bed.feed()
         if fault.arrives:
             bed.caught_up()
-        time.sleep(seconds if fault.lasts else 0)
+        lasts(seconds if fault.lasts else 0)
     finally:
         fault.heal(bed)
     bed.feed()

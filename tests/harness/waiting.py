@@ -39,6 +39,20 @@ def eventually(event: str, holds: Callable[[], Found], pause: float = 0.02) -> F
     return within(LIMIT, event, holds, pause)
 
 
+def still(seconds: float, event: str, observed: Callable[[], Found]) -> Found:
+    """Ask until the answer has been the same for so many seconds, and return it: for an end that nothing announces.
+
+    :raises AssertionError: when it changes all the time; the message names the event and the last two answers.
+    """
+    deadline = time.monotonic() + LIMIT
+    before, after = None, observed()
+    while before != after:
+        assert time.monotonic() <= deadline, f"never still: {event}; last answers: {before!r}, {after!r}"
+        time.sleep(seconds)
+        before, after = after, observed()
+    return after
+
+
 def at_any_moment(chance: random.Random, seconds: float) -> None:
     """Let a random part of so many seconds pass, before a kill: whatever goes on then, the result is to be right."""
     time.sleep(chance.uniform(0, seconds))

@@ -24,13 +24,13 @@ from mainstem_operator.leadership.lease import (
 
 ME = Candidate("me", "one/mainstem", ("a", "b"))
 EVERYWHERE = Candidate("me", "one/mainstem", ())
-NOW = "2026-03-01T12:00:00.000000Z"
+EARLIER, NOW, LATER = (f"2026-03-01T1{hour}:00:00.000000Z" for hour in (1, 2, 3))
 
 
 def lease(
     holder: str, namespaces: tuple[str, ...] = ("a", "b"), release: str = "one/mainstem", version: str = "1"
 ) -> LeaseRecord:
-    return LeaseRecord(lease_name(namespaces), holder, release, namespaces, 15.0, 3, version)
+    return LeaseRecord(lease_name(namespaces), holder, release, namespaces, 15.0, 3, EARLIER, version)
 
 
 MINE, THEIRS, FREE = lease("me"), lease("other"), lease("")
@@ -76,12 +76,14 @@ def test_a_written_lease_is_read_back() -> None:
     assert "resourceVersion" not in written["metadata"]
     written["metadata"]["resourceVersion"] = "7"
     lease_held = lease_record(written)
-    assert lease_held == LeaseRecord(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, "7")
-    renewed = manifest(ME, "kube-system", lease_held, NOW)
+    assert lease_held == LeaseRecord(ME.lease, "me", "one/mainstem", ("a", "b"), 15.0, 0, NOW, "7")
+    renewed = manifest(ME, "kube-system", lease_held, LATER)
+    assert (renewed["spec"]["acquireTime"], renewed["spec"]["renewTime"]) == (NOW, LATER)
     assert renewed["metadata"]["resourceVersion"] == "7"
     assert (renewed["spec"]["leaseTransitions"], renewed["spec"]["holderIdentity"]) == (0, "me")
-    assert manifest(ME, "kube-system", lease("other"), NOW)["spec"]["leaseTransitions"] == 4
-    released = manifest(ME, "kube-system", lease_held, NOW, is_held=False)
+    taken = manifest(ME, "kube-system", lease("other"), LATER)["spec"]
+    assert (taken["leaseTransitions"], taken["acquireTime"]) == (4, LATER)
+    released = manifest(ME, "kube-system", lease_held, LATER, is_held=False)
     assert (released["spec"]["leaseTransitions"], released["spec"]["holderIdentity"]) == (0, "")
 
 

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 from cronsim import CronSim
+from harness.work import at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mainstem.language.model.deployment import Schedule
@@ -167,10 +168,7 @@ def test_slots_match_a_walk_through_all_slots(cron: str, zone: str, start: datet
     assert later > following
 
 
-def test_years_of_minutes_are_skipped_fast() -> None:
-    import time
-
-    started = time.process_time()
-    due, _ = slots(schedule("* * * * *"), at(-20 * 365 * 86400), NOW)
+def test_years_of_minutes_are_skipped() -> None:
+    with at_most(100_000):
+        due, _ = slots(schedule("* * * * *"), at(-20 * 365 * 86400), NOW)
     assert due == NOW
-    assert time.process_time() - started < 1

@@ -73,6 +73,7 @@ class LeaseRecord(NamedTuple):
         release, namespaces: those of the holder.
         seconds: how long it lasts without a renewal.
         transitions: how often its holder has changed.
+        acquired: when its holder took it, by the holder's clock; for people.
         version: the Lease's resource version, which changes with each write.
     """
 
@@ -82,6 +83,7 @@ class LeaseRecord(NamedTuple):
     namespaces: tuple[str, ...]
     seconds: float
     transitions: int
+    acquired: str
     version: str
 
     def overlaps(self, candidate: Candidate) -> bool:
@@ -102,6 +104,7 @@ def lease_record(lease: Mapping[str, Any]) -> LeaseRecord:
         namespaces=tuple(part for part in annotations.get(NAMESPACES, "").split(",") if part),
         seconds=float(spec.get("leaseDurationSeconds") or DURATION_SECONDS),
         transitions=int(spec.get("leaseTransitions") or 0),
+        acquired=spec.get("acquireTime") or "",
         version=about["resourceVersion"],
     )
 
@@ -171,6 +174,7 @@ def manifest(
     """
     same = before is not None and before.holder == candidate.identity
     transitions = 0 if before is None else before.transitions + (0 if same or not is_held else 1)
+    acquired = before.acquired if before is not None and same and is_held else ""
     version = {} if before is None else {"resourceVersion": before.version}
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -185,6 +189,7 @@ def manifest(
         "spec": {
             "holderIdentity": candidate.identity if is_held else "",
             "leaseDurationSeconds": DURATION_SECONDS,
+            "acquireTime": acquired or now,
             "renewTime": now,
             "leaseTransitions": transitions,
         },
