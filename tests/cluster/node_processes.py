@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.cluster.layout import Layout
 from harness.cluster.state import ClusterState
-from harness.waiting import within
+from harness.waiting import eventually, within
 
 
 _PAUSE = "pause"
@@ -56,8 +56,12 @@ def of_pod(uid: str) -> dict[int, str]:
 
 
 def first_of_container(uid: str) -> int:
-    """The first process of the pod's container."""
-    [first] = [pid for pid, name in of_pod(uid).items() if name != _PAUSE and _is_first(pid)]
+    """The first process of the pod's container, once it runs."""
+
+    def running() -> list[int]:
+        return [pid for pid, name in of_pod(uid).items() if name != _PAUSE and _is_first(pid)]
+
+    [first] = eventually(f"the container of pod {uid} runs", running)
     return first
 
 

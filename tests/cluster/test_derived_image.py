@@ -71,7 +71,7 @@ def dockerfile(page: str, word: str) -> list[str]:
 
 def derived_lines() -> list[str]:
     """What the pages write into Dockerfiles: an artifact, jars, and a folder of modules."""
-    text = (ROOT / "docs" / "connectors.md").read_text(encoding="utf-8")
+    text = " ".join((ROOT / "docs" / "connectors.md").read_text(encoding="utf-8").split())
     copied = "COPY jars/*.jar /opt/mainstem/packages/"
     assert f"`{copied}`" in text
     return [*dockerfile("connectors.md", "packages install"), copied, *dockerfile("python.md", "PYTHONPATH")]

@@ -1,6 +1,7 @@
 """Reads the files of a checkpoint and of a Parquet folder."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,15 @@ def data_files(folder: Path) -> set[str]:
 
 
 def logged_files(folder: Path) -> set[str]:
-    """Names of the Parquet files that the sink's log has."""
-    names: set[str] = set()
-    for entry in (folder / "_spark_metadata").glob("*"):
-        if entry.name.removesuffix(".compact").isdigit():
-            lines = entry.read_text(encoding="utf-8").splitlines()[1:]
-            names |= {json.loads(line)["path"].rpartition("/")[2] for line in lines}
-    return names
+    """Names of the Parquet files that the sink's log has; it is listed again if its driver removes an entry meanwhile."""
+    while True:
+        names: set[str] = set()
+        with suppress(FileNotFoundError):
+            for entry in (folder / "_spark_metadata").glob("*"):
+                if entry.name.removesuffix(".compact").isdigit():
+                    lines = entry.read_text(encoding="utf-8").splitlines()[1:]
+                    names |= {json.loads(line)["path"].rpartition("/")[2] for line in lines}
+            return names
 
 
 def logged_rows(folder: Path) -> list[dict[str, Any]]:
