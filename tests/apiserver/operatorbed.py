@@ -22,10 +22,17 @@ import yaml
 from harness.apiserver import ControlPlane
 from harness.process import Process, free_port
 from harness.waiting import still, within
-from kubernetes.client import ApiException, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
+from kubernetes.client import (
+    ApiException,
+    CoordinationV1Api,
+    CoreV1Api,
+    CustomObjectsApi,
+    RbacAuthorizationV1Api,
+)
 from kubernetes.dynamic import DynamicClient
 from mainstem.names import MANAGED_LABEL
 from mainstem.schema import crd
+from mainstem_operator.leadership.lease import lease_name
 from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, Permission, rules, to_leases
 
 
@@ -130,31 +137,26 @@ class Bed:
     ) -> Path:
         """A kubeconfig of a user with these rights and no others."""
         rbac = RbacAuthorizationV1Api(self.client)
-        about, subjects = (
-            {"name": name},
-            [{"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}],
-        )
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-        rbac.create_cluster_role({"metadata": about, "rules": rules(cluster)})
-        rbac.create_cluster_role_binding({"metadata": about, "roleRef": role, "subjects": subjects})
+        rbac.create_cluster_role({"metadata": {"name": name}, "rules": rules(cluster)})
+        rbac.create_cluster_role_binding(_binding(name, "ClusterRole"))
         for namespace, rights in (namespaced or {}).items():
             self.allow(name, namespace, rights)
         return self.plane.write_kubeconfig(name)
 
     def allow(self, user: str, namespace: str, rights: tuple[Permission, ...]) -> None:
         """Give a user rights in a namespace."""
-        rbac, about = RbacAuthorizationV1Api(self.client), {"name": user}
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": user}
-        subjects = [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]
-        rbac.create_namespaced_role(namespace, {"metadata": about, "rules": rules(rights)})
-        rbac.create_namespaced_role_binding(
-            namespace, {"metadata": about, "roleRef": role, "subjects": subjects}
-        )
+        rbac = RbacAuthorizationV1Api(self.client)
+        rbac.create_namespaced_role(namespace, {"metadata": {"name": user}, "rules": rules(rights)})
+        rbac.create_namespaced_role_binding(namespace, _binding(user, "Role"))
 
     def lease_rights(self) -> tuple[Permission, ...]:
         """Those of an operator whose namespaces only the test knows: to every Lease."""
         until(lambda: "kube-system" in [entry.metadata.name for entry in self.core.list_namespace().items])
         return tuple(replace(right, names=()) for right in to_leases(""))
+
+    def lease(self, *namespaces: str) -> Any:
+        """The Lease of an operator of these namespaces; its times are the holder's."""
+        return CoordinationV1Api(self.client).read_namespaced_lease(lease_name(namespaces), "kube-system")
 
     def namespace(self, **labels: str) -> str:
         """A fresh one, ready to hold pods."""
@@ -197,6 +199,16 @@ class Bed:
                     f"{values['verb']} {values['resource']}/{values['subresource']} {values['code']}"
                 ] += int(float(number))
         return requests
+
+
+def _binding(user: str, kind: str) -> dict[str, Any]:
+    """Binds a user to the role of the same name."""
+    group = "rbac.authorization.k8s.io"
+    return {
+        "metadata": {"name": user},
+        "roleRef": {"apiGroup": group, "kind": kind, "name": user},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+    }
 
 
 def environment(kubeconfig: Path, **more: str) -> dict[str, str]:

@@ -68,15 +68,10 @@ def readiness(operator: Operator) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-def lease(bed: Bed, *namespaces: str) -> Any:
-    """The Lease of a scope."""
-    return CoordinationV1Api(bed.client).read_namespaced_lease(lease_name(namespaces), "kube-system")
-
-
 def holder(bed: Bed, *namespaces: str) -> str:
     """Who holds the Lease of a scope; empty where nobody does."""
     try:
-        return str(lease(bed, *namespaces).spec.holder_identity or "")
+        return str(bed.lease(*namespaces).spec.holder_identity or "")
     except ApiException:
         return ""
 
@@ -94,11 +89,11 @@ def test_the_standby_follows_a_killed_holder(bed: Bed, started: Start) -> None:
     ours.start_running()
     assert second.phases() == {}
     first.kill()
-    renewed = lease(bed, namespace).spec.renew_time
+    renewed = bed.lease(namespace).spec.renew_time
     ours.change(suspend=True)
     ours.await_driver_deletion()
     assert holder(bed, namespace) == "second"
-    acquired = lease(bed, namespace).spec.acquire_time
+    acquired = bed.lease(namespace).spec.acquire_time
     assert acquired >= renewed + timedelta(seconds=QUICK_SECONDS), "it did not wait for the end of the Lease"
     ours.ends(0, "drained")
     ours.phase("Suspended")
@@ -212,7 +207,7 @@ def test_without_rights_on_leases_the_operator_reports_it_and_writes_nothing(
 def test_one_operator_holds_its_lease(bed: Bed, started: Start) -> None:
     namespace = bed.namespace()
     operator = started("only", namespace, argv=(COMMAND,))
-    ours_alone = lease(bed, namespace)
+    ours_alone = bed.lease(namespace)
     assert ours_alone.spec.lease_duration_seconds == 15
     assert ours_alone.metadata.annotations == {
         "mainstem.dev/namespaces": namespace,

@@ -5,7 +5,6 @@ import random
 import pytest
 from apiserver.operatorbed import Bed, Operator, Ours, run, until
 from harness.waiting import LIMIT, at_any_moment, lasts
-from kubernetes.client import CoordinationV1Api
 from mainstem.names import SCHEMA
 from mainstem_operator.leadership.lease import lease_name
 from mainstem_operator.manifests.rbac import IN_CLUSTER, IN_NAMESPACES, to_leases
@@ -244,7 +243,6 @@ def test_the_operator_ends_at_once_on_a_signal(ours: Ours) -> None:
     ours.start_running()
     ours.held()
     ours.bed.operator.stop(LIMIT)
-    lease = CoordinationV1Api(ours.bed.client).read_namespaced_lease(lease_name(()), "kube-system")
-    assert not lease.spec.holder_identity, "the next operator would wait for the end of its Lease"
+    assert not ours.bed.lease().spec.holder_identity, "the next operator would wait for the end of its Lease"
     assert ours.get()["metadata"]["finalizers"] == ["mainstem.dev/drain"]
     assert ours.pods()[0].metadata.deletion_timestamp is None

@@ -167,9 +167,9 @@ def test_batches_go_on_during_an_upgrade_of_chart_and_definition(
         stack.callback(helm, bed.cluster, "upgrade", "mainstem", str(CHART), *values, *wait)
         with fed(bed):
             next_commit(bed)
-            first = committed(bed)
+            first = bed.newest("table", "commits")
             helm(bed.cluster, "upgrade", "mainstem", str(later), *values, "--set=resyncSeconds=5", *wait)
-            assert committed(bed) > first, "no batch while helm worked"
+            assert bed.newest("table", "commits") > first, "no batch while helm worked"
             next_commit(bed)
         print(f"the longest time between two commits: {longest_gap(bed, first):.1f} s")
     bed.caught_up()
@@ -196,23 +196,16 @@ def fed(bed: ClusterFaultBed) -> Iterator[None]:
         feeder.join()
 
 
-def commits(bed: ClusterFaultBed) -> dict[int, float]:
-    """Committed batch of the query `table` -> when, in seconds since 1970."""
-    files = (bed.checkpoints / "table" / "1" / "commits").iterdir()
-    return {int(file.name): file.stat().st_mtime for file in files if file.name.isdigit()}
-
-
-def committed(bed: ClusterFaultBed) -> int:
-    """The last committed batch of the query `table`."""
-    return max(commits(bed))
-
-
 def next_commit(bed: ClusterFaultBed) -> None:
-    last = committed(bed)
-    bed.until("the next commit", lambda: committed(bed) > last)
+    """Wait until the query `table` has committed another batch."""
+    last = bed.newest("table", "commits")
+    bed.until("the next commit", lambda: bed.newest("table", "commits") > last)
 
 
 def longest_gap(bed: ClusterFaultBed, since: int) -> float:
     """The longest time between two commits of the query `table` from this batch on, in seconds."""
-    times = [time for batch, time in sorted(commits(bed).items()) if batch >= since]
+    commits = (bed.checkpoints / "table" / "1" / "commits").iterdir()
+    times = sorted(
+        file.stat().st_mtime for file in commits if file.name.isdigit() and int(file.name) >= since
+    )
     return max(later - earlier for earlier, later in pairwise(times))

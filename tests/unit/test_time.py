@@ -34,16 +34,10 @@ MAY = {
 VIRTUAL = "unit.virtual_time"
 """A module that imports it runs asyncio by a clock that the time of the machine does not move."""
 
-STOPWATCH = {
-    *(
-        "time.time",
-        "time.monotonic",
-        "time.perf_counter",
-        "time.time_ns",
-        "time.monotonic_ns",
-        "time.perf_counter_ns",
-    ),
-    *("time.process_time", "time.thread_time", "time.sleep", "asyncio.sleep"),
+CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+STOPWATCH = {f"time.{clock}{unit}" for clock in CLOCKS for unit in ("", "_ns")} | {
+    "time.sleep",
+    "asyncio.sleep",
 }
 ANY_TIME = STOPWATCH | {"datetime.now"}
 
