@@ -7,7 +7,7 @@ import copy
 import json
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, get_args
 
 import pytest
@@ -21,21 +21,22 @@ from mainstem.language.model.status.states import HEALTHY
 from mainstem.language.model.status.trial_status import HOLDING
 from mainstem.names import UPDATE
 from mainstem.reasons import POD_REFUSED
-from mainstem_operator.decisions import rollback
+from mainstem_operator.decisions import revisions, rollback
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.checkpoints import remains
-from mainstem_operator.decisions.history import DriverHistory, driver_history
+from mainstem_operator.decisions.history import driver_history
+from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.decisions.revisions import protected
 from mainstem_operator.manifests import pods
 from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed import pod_status, trials
-from mainstem_operator.observed.ages import Ages, Moment
+from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.observed.observation import Observation, Refusal, running_revision
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
-from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, reported, running
+from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, moment, reported, running
 
 
 STATES = ["Starting", "Waiting", "Running", "Idle", "Restarting", "Failed", "Completed"]
@@ -56,6 +57,8 @@ TRIALS: list[dict[str, Any]] = [
 ]
 ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 """Whether the operator misses it, for now."""
+DEADLINE = timedelta(minutes=10)
+"""`rollback.progressDeadline` of every document."""
 _VALIDATED: dict[str, ValidationResult] = {}
 
 
@@ -72,6 +75,13 @@ def has_reported(pipeline: dict[str, Any], its_pod: dict[str, Any] | None) -> bo
     return its_pod is not None and part.get("attempt") == pod_status.attempt(its_pod) and "revision" in part
 
 
+def entry_of(status: dict[str, Any]) -> tuple[str, str]:
+    """The entry of the history that has not ended: its revision and its start."""
+    entry = revisions.newest(status)
+    assert entry is not None
+    return entry["revision"], entry["startTime"]
+
+
 class Life(RuleBasedStateMachine):
     """One pipeline, its driver's pod, and an operator that may die between any two writes."""
 
@@ -82,7 +92,6 @@ class Life(RuleBasedStateMachine):
         self.gone: dict[str, Any] | None = None
         self.revisions: dict[str, Any] = {}
         self.made = 0
-        self.created = NOW
         self.seen_attempts: list[int] = []
         self.refused: Refusal | None = None
         self.finished = False
@@ -93,9 +102,8 @@ class Life(RuleBasedStateMachine):
         self.trial_refused = False
         self.discarded: tuple[str, int] | None = None
         self.ended_trials: set[tuple[str, int]] = set()
-        self.taking_over: tuple[Any, ...] | None = None
-        self.taking_over_since = NOW
         self.proven: set[str] = set()
+        self.healthy_since: dict[tuple[str, str], datetime] = {}
 
     @initialize(document=st.sampled_from(DOCUMENTS + TRIALS), runs=st.booleans())
     def applied(self, document: dict[str, Any], runs: bool = False) -> None:
@@ -126,21 +134,16 @@ class Life(RuleBasedStateMachine):
             now=self.now,
             settings=SETTINGS,
             trial_pod=copy.deepcopy(self.trial_pod),
-            start_age=(self.now - self.created).total_seconds() if self.living() and not self.runs() else 0.0,
         )
-        if observed.trial is not None and observed.trial.start is not None:
-            age = (self.now - parsed(observed.trial.start)).total_seconds()
-            refusal = Refusal(POD_REFUSED, "no") if self.trial_refused else None
-            observed = replace(observed, trial_age=age, trial_refusal=refusal)
-        before = driver_history(observed)
-        observed = replace(observed, progress_age=self.progress_age(observed, before))
-        target = rollback.target(observed, before)
+        if self.trial_refused and observed.trial is not None and observed.trial.start is not None:
+            observed = replace(observed, trial_refusal=Refusal(POD_REFUSED, "no"))
+        observed = with_ages(observed, self.ages, moment(self.now))
+        target = rollback.target(observed, driver_history(observed))
         if target is not None:
             healthy = self.revisions[target]
             observed = replace(observed, healthy=healthy, way_back=self.compared(wanted, healthy))
         runs = self.revisions.get(observed.running_revision) if self.runs() else None
-        observed = replace(observed, change=self.compared(runs, observed.wanted))
-        return replace(observed, update_age=self.update_age(observed))
+        return replace(observed, change=self.compared(runs, observed.wanted))
 
     def compared(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
         """What a change does; every third document needs a new driver, and some do not fit the checkpoints of others."""
@@ -150,20 +153,6 @@ class Life(RuleBasedStateMachine):
         driver = ("spec.image",) if int(wanted.name, 16) % 3 == 0 else ()
         refused = (RefusedQuery("a", "it does not fit"),) if number % 5 == 0 else ()
         return DocumentChange(refused, driver, ("image",), () if number % 7 == 0 else ("a",))
-
-    def progress_age(self, observed: Observation, before: DriverHistory) -> float:
-        now = Moment(self.now, self.now.timestamp())
-        since = self.ages.notice("progress", rollback.progress_key(observed, before), now)
-        return now.monotonic - since.monotonic
-
-    def update_age(self, observed: Observation) -> float:
-        wanted = observed.wanted_name
-        taking_over = None
-        if self.runs() and wanted and wanted != observed.running_revision and not observed.on_trial:
-            taking_over = (wanted, observed.status.get("attempt"), observed.awaits_report)
-        if taking_over != self.taking_over:
-            self.taking_over, self.taking_over_since = taking_over, self.now
-        return (self.now - self.taking_over_since).total_seconds()
 
     @property
     def status(self) -> dict[str, Any]:
@@ -183,6 +172,10 @@ class Life(RuleBasedStateMachine):
         failed = self.status.get("rollback", {})
         if "target" in failed and failed != old.get("rollback"):
             self.failed = (failed["revision"], self.edits)
+            healthy = self.healthy_since.get(entry_of(old), self.now)
+            assert self.now - healthy <= DEADLINE, "a revision that was healthy for long is rolled back"
+        if "history" in self.status and self.status["history"][0]["outcome"] != "Progressing":
+            self.healthy_since.setdefault(entry_of(self.status), self.now)
         changed = old != self.status
         assert changed or not next_plan.events, "an event without a transition"
         return changed
@@ -245,7 +238,6 @@ class Life(RuleBasedStateMachine):
             self.made += 1
             self.pod["metadata"] |= {"uid": f"pod-{self.made}", "resourceVersion": "1"}
             self.pod["status"] = {"phase": "Pending"}
-            self.created = self.now
             if self.made % 2:
                 self.pod["spec"]["nodeName"] = "node-1"
             return True
@@ -675,6 +667,25 @@ def test_a_failed_document_is_tried_again_with_another_nonce() -> None:
     assert life.pod is not None
     assert pod_status.revision(life.pod) == life.status["history"][0]["revision"]
     assert [entry["outcome"] for entry in life.status["history"]] == ["Progressing", "RolledBack", "Healthy"]
+
+
+def test_a_document_that_is_healthy_for_long_is_not_rolled_back_by_crashes_after_an_eviction() -> None:
+    def healthy(life: Life) -> None:
+        life.the_driver_takes_over()
+        life.the_driver_reports(["Idle", "Idle"])
+        life.time_passes(1800)
+
+    def starts_again_after(end: tuple[int, str | None]) -> Callable[[Life], None]:
+        def happens(life: Life) -> None:
+            life.the_driver_ends(end)
+            life.time_passes(60)
+            life.the_container_starts()
+
+        return happens
+
+    crashes = [starts_again_after((1, None))] * 3
+    life = rolled_back(healthy, starts_again_after((0, "drained")), *crashes)
+    assert "rollback" not in life.status
 
 
 TRIED = {**SPEC, "timeZone": "Europe/Zurich", "trial": {}}

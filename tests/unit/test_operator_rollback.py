@@ -79,12 +79,13 @@ def look(
     *,
     seconds: float = 5,
     way_back: DocumentChange = IMAGE,
+    ages: Ages | None = None,
     **more: Any,
 ) -> Observation:
     """What an operator sees so many seconds after the change, as `loop.observer` puts it together."""
     given: dict[str, Any] = {"validation": validate(made), "now": at(seconds), "settings": SETTINGS} | more
     observed = Observation(body=made, pod=its_pod, **given)
-    observed = with_ages(observed, Ages(), moment(at(seconds)))
+    observed = with_ages(observed, ages or Ages(), moment(at(seconds)))
     if rollback.target(observed, driver_history(observed)) is None:
         return observed
     return replace(observed, healthy=revision(HEALTHY), way_back=way_back, change=way_back)
@@ -454,6 +455,29 @@ def test_an_outage_begins_the_deadline_again() -> None:
     assert due("Starting", 1000) is None
     assert due("Starting", 1500) is None
     assert due("Starting", 1601) == OLD
+
+
+@pytest.mark.parametrize("is_new_operator", [False, True], ids=["same operator", "new operator"])
+@pytest.mark.parametrize(
+    ("healthy", "back"), [(True, "-"), (False, OLD)], ids=["it was healthy", "it never was"]
+)
+def test_nothing_begins_the_deadline_of_a_healthy_revision_again(
+    healthy: bool, back: str, is_new_operator: bool
+) -> None:
+    ages, known = Ages(), history("Healthy" if healthy else "Progressing")
+
+    def returns(seconds: float, its_pod: Mapping[str, Any], **more: Any) -> str | None:
+        made = pipeline(**{"history": known} | more)
+        return target(step(made, its_pod, seconds=seconds, ages=Ages() if is_new_operator else ages))
+
+    assert returns(0, changed_pod(running), part=failed("Idle" if healthy else "Starting")) == "-"
+    assert returns(LATE, changed_pod(ended, 0, "drained"), part=failed("Idle")) == "-"
+    crashed = ended(body(CHANGED), 1, attempt=20, started=LATE + 90, finished=LATE + 100)
+    ran = {"type": "DriverRunning", "status": "False", "reason": "Error", "message": "m"}
+    ran["lastTransitionTime"] = timestamp(at(LATE))
+    once = {"class": "Driver", "reason": "Error", "attempt": 19, "inARow": 1}
+    again = {"attempt": 20, "restarts": 1, "lastFailure": once, "conditions": [ran]}
+    assert returns(LATE + 100, crashed, **again) == back
 
 
 def test_a_revision_to_which_a_rollback_has_returned_is_not_rolled_back_to_an_older_one() -> None:

@@ -85,9 +85,11 @@ def _silent_seconds(observation: Observation) -> float:
 def _progress_age(observation: Observation, before: DriverHistory, ages: Ages, now: Moment) -> float:
     """Seconds of the newest revision's deadline; after a restart of the operator as far as the status shows."""
     entry, running = revisions.newest(observation.status), find_condition(observation.status, "DriverRunning")
+    key = rollback.progress_key(observation, before)
     lasted = 0.0
     if entry is not None:
-        began = [parsed(entry["startTime"]), *([parsed(running["lastTransitionTime"])] if running else [])]
-        lasted = max(0.0, (now.wall - max(began)).total_seconds())
-    key = rollback.progress_key(observation, before)
+        paused = [parsed(running["lastTransitionTime"])] if key is not None and running else []
+        lasted = max(0.0, (now.wall - max([parsed(entry["startTime"]), *paused])).total_seconds())
+    if key is None:
+        return now.monotonic - ages.keep("progress", now, age=lasted).monotonic
     return now.monotonic - ages.notice("progress", key, now, age=lasted).monotonic

@@ -50,9 +50,13 @@ def decided(observation: Observation, before: DriverHistory) -> Observation:
 
 
 def progress_key(observation: Observation, before: DriverHistory) -> tuple[Any, ...] | None:
-    """What begins the deadline of the newest revision again: another revision, and every pause that it has not caused."""
+    """What begins the deadline of the newest revision again: another revision, and every pause that it has not caused.
+    None if nothing does, because the revision was healthy once.
+    """
     entry, wanted = revisions.newest(observation.status), observation.validation.revision
     if entry is None or wanted is None or entry["revision"] != wanted.name:
+        return (wanted and wanted.name,)
+    if entry["outcome"] != RevisionOutcome.PROGRESSING:
         return None
     present = setback(observation, before, wanted)
     uncounted = before.attempt - before.failures.counted  # a crash raises both

@@ -38,3 +38,8 @@ class Ages:
             known = value, Moment(now.wall - timedelta(seconds=first), now.monotonic - first)
             self._noticed[fact] = known
         return known[1]
+
+    def keep(self, fact: str, now: Moment, *, age: float = 0.0) -> Moment:
+        """Since when the fact has its value, which nothing changes now; `age` as for `notice`."""
+        known = self._noticed.get(fact)
+        return self.notice(fact, known[0] if known else None, now, age=age)
