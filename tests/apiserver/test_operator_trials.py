@@ -69,13 +69,16 @@ def healthy(ours: Ours) -> str:
 
 
 def gone(ours: Ours) -> None:
-    """Wait until the trial pod is gone; the kubelet's part is to remove it."""
+    """Wait until this trial pod is gone; the kubelet's part is to remove it. The next one may be in its place at once."""
+    first = tried(ours)
 
     def is_gone() -> bool:
         pod = tried(ours)
-        if pod is not None and pod.metadata.deletion_timestamp:
+        if first is None or pod is None or pod.metadata.uid != first.metadata.uid:
+            return True
+        if pod.metadata.deletion_timestamp:
             ours._remove(pod)
-        return tried(ours) is None
+        return False
 
     until(is_gone, why="the trial pod is not deleted")
 

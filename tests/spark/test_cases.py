@@ -18,6 +18,7 @@ from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import Environment
 from mainstem.testing import steps
 from mainstem.testing.files import suite
+from mainstem.testing.inputs import GivenFiles
 from mainstem.testing.report import CaseOutcome, lines
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -236,6 +237,29 @@ def test_a_case_feeds_sources_of_all_kinds(kinds: Bench) -> None:
         },
         schemas={"changes": "k STRING, n BIGINT"},
     )  # fmt: skip
+    assert outcome.passed, lines(outcome)
+
+
+def test_a_query_may_read_the_rows_of_a_source_before_those_of_the_next_are_written(
+    kinds: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handles, start, put = [], steps._start, GivenFiles.put
+
+    def started(*arguments: Any) -> Any:
+        watched = start(*arguments)
+        handles.append(watched.handle)
+        return watched
+
+    def put_and_read(*arguments: Any) -> None:
+        put(*arguments)
+        for handle in handles:
+            handle.processAllAvailable()
+
+    monkeypatch.setattr(steps, "_start", started)
+    monkeypatch.setattr(GivenFiles, "put", put_and_read)
+    given = {"csvs": ["plain;3"], "texts": ["bare"]}
+    outcome = kinds.run({"given": given, "expect": {"relations": {"csvs": [{"k": "plain", "n": 3}]}}})
+    assert len(handles) == 1
     assert outcome.passed, lines(outcome)
 
 

@@ -101,6 +101,8 @@ def _case_in(folder: Path, suite: Suite, case: Case, spark: SparkSession) -> tup
     try:
         with _started(spark, graph, given, case, folder) as watched:
             for number, step in enumerate(case.steps, start=1):
+                for query in watched.values():
+                    query.rows = []  # the queries run, and read each file as soon as it is there
                 for name, rows in step.given.items():
                     given.put(graph.sources[name], rows, number)
                 if failures := _step(spark, step, number, watched):
@@ -170,8 +172,6 @@ def _start(
 def _step(
     spark: SparkSession, step: Step, number: int, watched: Mapping[str, _Watched]
 ) -> tuple[StepMismatch, ...]:
-    for query in watched.values():
-        query.rows = []
     deadline = time.monotonic() + STEP_SECONDS
     for query in watched.values():
         if query.handle:
