@@ -85,6 +85,7 @@ def run(spark: SparkSession, spec: dict[str, Any], *, checked: bool = True) -> S
     )
     [query] = graph.spec.queries
     own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", graph.spec.time_zone)
     writer = build.build(own, graph, query)
     cleaner = OrphanCleaner(own, graph, Clock())
     for sink in query.to:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from harness.deltabench import DeltaBench
+from harness.sampling import only
 from mainstem.errors import SpecInvalid
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
@@ -152,14 +153,19 @@ def test_new_columns_need_schema_evolution(bench: Bench) -> None:
     assert bench.rows("out", "id", "v", "mine", "seq") == [(1, "new", "x", 2), (2, "more", None, 3)]
 
 
-@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
-def test_two_rows_of_one_key_need_a_sequence(bench: Bench) -> None:
-    bench.merge((1, "a", 1), merge={"keys": ["id"]})
+@pytest.mark.parametrize("first", only([None, 1, 2], (None,)), ids=["new table", "new key", "known key"])
+def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) -> None:
+    if first:
+        bench.merge((first, "a", 1), merge={"keys": ["id"]})
+    before = bench.rows("out")
     with pytest.raises(StreamingQueryException) as caught:
-        bench.merge((1, "b", 1), (1, "c", 1), merge={"keys": ["id"]})
+        bench.merge((2, "b", 1), (2, "c", 1), (3, "d", 1), merge={"keys": ["id"]})
     failure = classify(caught.value)
-    assert failure.reason.startswith("DELTA_MULTIPLE_SOURCE_ROW")
-    assert failure.permanent
+    assert (failure.reason, failure.permanent) == ("MergeKeyRepeated", True)
+    assert failure.message == (
+        "two rows of one batch have equal keys (id); set merge.sequenceBy, or aggregate by the keys (sink 'table')"
+    )
+    assert bench.rows("out") == before
 
 
 def test_unknown_columns_are_rejected_before_a_table_is_created(bench: Bench) -> None:

@@ -90,6 +90,12 @@ TEXT_NEEDS_ONE_COLUMN: Final = document_problem(
     "A line of text is one string column, and the relation has other columns.",
     "Choose one column in a view, for example with `concat_ws` or `to_json`.",
 )
+PARTITION_TYPE_NOT_SUPPORTED: Final = document_problem(
+    "PartitionTypeNotSupported",
+    "A column of `partitionBy` has a type whose values a partition does not keep: BINARY, or TIMESTAMP in a time zone that"
+    " has an hour twice.",
+    "Set `timeZone: UTC`, or partition by a DATE or STRING that a view makes of the column.",
+)
 TABLE_SHARED: Final = document_problem(
     "TableShared",
     "Two sinks of one query write the same database table.",

@@ -20,6 +20,19 @@ MALFORMED_RECORD: Final = query_failure(
     "format. Otherwise choose `drop` or `deadLetter`, or correct the producer.",
     Restarted.NO,
 )
+PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(
+    "PartitionValueNotSupported",
+    "A partition column has a value that would be read back as another value. The message names the column and the kind"
+    " of value. See [Partition columns](quality.md#partition-columns).",
+    "Replace such values in a view: `nullif(p, '')` for an empty text, or another text.",
+    Restarted.NO,
+)
+MERGE_KEY_REPEATED: Final = query_failure(
+    "MergeKeyRepeated",
+    "Two rows of one batch have equal merge keys, and no `sequenceBy` shows which is newer.",
+    "Set `merge.sequenceBy`, or aggregate by the keys.",
+    Restarted.NO,
+)
 FILES_EXPIRED: Final = query_failure(
     "FilesExpired",
     "Files of a source were deleted or moved after their batch was planned and before it read them.",
@@ -186,13 +199,6 @@ DELTA_METADATA_MISMATCH: Final = query_failure(
     origin=Origin.SPARK,
 )
 DELTA_FAILED_TO_MERGE: Final = DELTA_METADATA_MISMATCH.also("DELTA_FAILED_TO_MERGE...")
-DELTA_MULTIPLE_SOURCE_ROW: Final = query_failure(
-    "DELTA_MULTIPLE_SOURCE_ROW...",
-    "Two rows of one batch have equal merge keys.",
-    "Set `merge.sequenceBy`, or aggregate by the keys.",
-    Restarted.NO,
-    origin=Origin.SPARK,
-)
 DRAIN_TIMED_OUT: Final = Reason(
     "DrainTimedOut",
     "A batch was still running at the end of `drain.timeout`, and the driver interrupted it.",

@@ -116,7 +116,7 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
     if native_writer is None:
         raise ValueError(f"{query.name} has no sink {sink.name}")
     return (
-        _spark_sink(session, native_writer, mode)
+        _spark_sink(session, sink, native_writer, mode)
         if sink.folder
         else _plain(sink, native_writer, overwrite=replaces(sink.connector, mode))
     )
@@ -225,12 +225,12 @@ def _plain(sink: Sink, native: Native, *, overwrite: bool) -> BatchWriter:
     return write
 
 
-def _spark_sink(session: SparkSession, native: Native, mode: str) -> BatchWriter:
+def _spark_sink(session: SparkSession, sink: Sink, native: Native, mode: str) -> BatchWriter:
     """A writer that passes batches to Spark's streaming sink, which skips a batch that its log or table already has."""
     jvm: Any = session._jvm  # noqa: SLF001
     kind = jvm.org.apache.spark.sql.execution.datasources.DataSource
     to_scala = jvm.org.apache.spark.api.python.PythonUtils
-    sink = kind(
+    spark_sink = kind(
         session._jsparkSession,  # noqa: SLF001
         native.format,
         getattr(kind, "$lessinit$greater$default$3")(),
@@ -241,7 +241,7 @@ def _spark_sink(session: SparkSession, native: Native, mode: str) -> BatchWriter
         getattr(kind, "$lessinit$greater$default$8")(),
         getattr(kind, "$lessinit$greater$default$9")(),
     ).createSink(_mode(jvm, mode))
-    return lambda batch, batch_id: sink.addBatch(batch_id, batch._jdf)  # noqa: SLF001
+    return lambda batch, batch_id: spark_sink.addBatch(batch_id, shape(batch, sink)._jdf)  # noqa: SLF001
 
 
 def _mode(jvm: Any, mode: str) -> Any:

@@ -14,16 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType
 from pyspark.sql.window import Window
 
+from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
 
 
+MERGE_KEY_REPEATED: Final = "mainstem:MergeKeyRepeated:"
 _RANK: Final = "__mainstem_rank"
 _REMOVES: Final = "__mainstem_removes"
 _TRANSACTION: Final = "spark.databricks.delta.write.txn"
@@ -102,11 +104,12 @@ def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
 
     except_names = {name.lower() for name in merge.except_columns or ()}
     values: Any = {
-        _quote(name): f"source.{_quote(name)}" for name in batch.columns if name.lower() not in except_names
+        quote(name): f"source.{quote(name)}" for name in batch.columns if name.lower() not in except_names
     }
     rows = newest(batch, merge.keys, merge.sequence_by) if merge.sequence_by else batch
-    rows = rows.withColumn(_REMOVES, F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False)))
-    on_keys = " AND ".join(f"target.{_quote(key)} <=> source.{_quote(key)}" for key in merge.keys)
+    rows = exact(rows, table_partitions(session, sink))
+    rows = rows.withColumn(_REMOVES, _removes(merge))
+    on_keys = " AND ".join(f"target.{quote(key)} <=> source.{quote(key)}" for key in merge.keys)
     builder = DeltaTable.forPath(session, path).alias("target").merge(rows.alias("source"), on_keys)
     if sink.merge_schema:
         builder = builder.withSchemaEvolution()
@@ -119,26 +122,35 @@ def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     builder.execute()
 
 
+def _removes(merge: Merge) -> Column:
+    """Whether a row removes its key. Without a sequence it fails the batch if another row has equal keys: Delta itself fails
+    only if the table has the keys already, and else would insert both rows.
+    """
+    removes = F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False))
+    if merge.sequence_by:
+        return removes
+    keys = [F.col(quote(key)) for key in merge.keys]
+    names = ", ".join(merge.keys)
+    repeated = F.raise_error(F.lit(f"{MERGE_KEY_REPEATED} two rows of one batch have equal keys ({names})"))
+    return F.when(F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1, repeated).otherwise(removes)
+
+
 def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
     """For each key the row with the highest sequence; null is the lowest. Among equal rows always the same row wins."""
-    order = [F.col(_quote(sequence)).desc_nulls_last()]
-    comparable = [_quote(field.name) for field in batch.schema if not _has_map(field.dataType)]
+    order = [F.col(quote(sequence)).desc_nulls_last()]
+    comparable = [quote(field.name) for field in batch.schema if not _has_map(field.dataType)]
     order.append(F.xxhash64(*comparable))
-    first = Window.partitionBy(*(F.col(_quote(key)) for key in keys)).orderBy(*order)
+    first = Window.partitionBy(*(F.col(quote(key)) for key in keys)).orderBy(*order)
     return batch.withColumn(_RANK, F.row_number().over(first)).where(F.col(_RANK) == 1).drop(_RANK)
 
 
 def _not_older(sequence: str | None) -> str:
     if sequence is None:
         return "true"
-    column = _quote(sequence)
+    column = quote(sequence)
     return f"(target.{column} IS NULL OR source.{column} >= target.{column})"
 
 
 def _has_map(kind: DataType) -> bool:
     """Whether the type has a part that Spark cannot hash."""
     return any(word in kind.simpleString() for word in ("map<", "variant"))
-
-
-def _quote(column: str) -> str:
-    return "`" + column.replace("`", "``") + "`"

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StringType
 
 from mainstem import reasons
+from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
@@ -35,7 +36,7 @@ def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
     return [
         Problem(0, 0, render_path((*at, index, *path)), f"{query.from_!r} {message}", reason)
         for index, sink in enumerate(query.to)
-        for check in (_columns, _condition, _line)
+        for check in (_columns, _condition, _line, _partitions)
         for path, message, reason in check(sink, frame)
     ]
 
@@ -57,6 +58,17 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
         why = str(error).partition("\n")[0].partition(" SQLSTATE")[0]
         at = ("delta", "merge", "deleteWhen")
         yield _Misfit(at, f"cannot evaluate this condition: {why}", reason=reasons.INVALID_CONDITION)
+
+
+def _partitions(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+    """Partition columns of a type whose values a partition does not keep."""
+    kinds = {field.name.lower(): field.dataType for field in frame.schema}
+    time_zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+    for path, column in sink.columns():
+        kind = kinds.get(column.lower()) if "partitionBy" in path else None
+        if why := kind and unsupported_type(kind, time_zone):
+            message = f"has the partition column {column!r} of the type {why} in a view"
+            yield _Misfit(path, message, reason=reasons.PARTITION_TYPE_NOT_SUPPORTED)
 
 
 def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
+from mainstem.dataframes.sinks.partition_values import with_exact_partitions
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.custom import SparkSink
 from mainstem.language.model.connectors.delta import DeltaSink
@@ -130,5 +131,5 @@ def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
 
 
 def shape(frame: DataFrame, sink: Sink) -> DataFrame:
-    """The rows in the shape that the sink takes: Kafka records for Kafka, unchanged for all others."""
-    return records(frame, sink.kafka) if sink.kafka else frame
+    """The rows in the shape that the sink takes: Kafka records for Kafka; for all others the rows, with checked partitions."""
+    return records(frame, sink.kafka) if sink.kafka else with_exact_partitions(frame, sink)

@@ -7,6 +7,8 @@ from typing import Final
 from mainstem import reasons
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.dataframes.sinks.database import STAGED_ROWS_LOST
+from mainstem.dataframes.sinks.merge import MERGE_KEY_REPEATED
+from mainstem.dataframes.sinks.partition_values import PARTITION_VALUE_NOT_SUPPORTED
 from mainstem.dataframes.views.expectations import EXPECTATION_FAILED
 
 
@@ -46,6 +48,16 @@ FAILURE_PATTERNS: Final = (
         re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<detail>[^\n]*)",
         reasons.EXPECTATION_FAILED,
         "{detail}; correct the data, or set onViolation to warn, drop or quarantine",
+    ),
+    _pattern(
+        re.escape(PARTITION_VALUE_NOT_SUPPORTED) + r"(?!,)(?P<detail>[^\n]*)",
+        reasons.PARTITION_VALUE_NOT_SUPPORTED,
+        "{detail}; replace such values in a view",
+    ),
+    _pattern(
+        re.escape(MERGE_KEY_REPEATED) + r"(?!,)(?P<detail>[^\n]*)",
+        reasons.MERGE_KEY_REPEATED,
+        "{detail}; set merge.sequenceBy, or aggregate by the keys",
     ),
     _pattern(
         r"mainstem:FilesExpired:(?P<detail>[^\n]*)",

@@ -1,0 +1,105 @@
+"""Fails a batch whose partition values would be read back as other values, and refuses types that have such values.
+
+Spark and Delta keep the value of a partition column as text only: in the name of a folder, or in the log of a table.
+An empty text, and the name that Hive gives to the folder of NULL, are read back as NULL. Bytes that are not UTF-8 are
+replaced. A time has no offset there, so an hour that the time zone repeats is read back an hour too early. A merge would
+never match such a row again, and would insert it in each batch.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import BinaryType, DataType, StringType, StructField, TimestampType
+
+from mainstem.language.model.connectors.delta import DeltaSink
+from mainstem.language.model.sinks import Sink
+
+
+PARTITION_VALUE_NOT_SUPPORTED: Final = "mainstem:PartitionValueNotSupported:"
+_NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+_FUTURE_YEAR: Final = 2037
+"""The last year for which every copy of the time zone database has explicit entries."""
+
+
+def with_exact_partitions(rows: DataFrame, sink: Sink) -> DataFrame:
+    """The rows for a sink; a partition value that would be altered fails the query when the row is read."""
+    if sink.delta:
+        return exact(rows, table_partitions(rows.sparkSession, sink.delta))
+    return exact(rows, sink.files.partition_by or ()) if sink.files else rows
+
+
+def exact(rows: DataFrame, partitions: Collection[str]) -> DataFrame:
+    """The rows, with a check of each value of the partition columns."""
+    names = {name.lower() for name in partitions}
+    checks = {field.name: _altered(field) for field in rows.schema if field.name.lower() in names}
+    if not any(checks.values()):
+        return rows
+    # A condition in the projection stays there; Spark would move a filter below a view's own conditions.
+    return rows.select(*(_checked(field, checks.get(field.name) or []) for field in rows.schema))
+
+
+def table_partitions(session: SparkSession, sink: DeltaSink) -> tuple[str, ...]:
+    """The partition columns of the table, or those of the document if the table does not exist yet."""
+    jvm: Any = session._jvm  # noqa: SLF001
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, sink.path)  # noqa: SLF001
+    if not log.tableExists():
+        return sink.partition_by or ()
+    return tuple(log.unsafeVolatileSnapshot().metadata().partitionSchema().fieldNames())
+
+
+def unsupported_type(kind: DataType, time_zone: str) -> str | None:
+    """Why a column of this type cannot partition a sink, and what to do; None if it can."""
+    if isinstance(kind, BinaryType):
+        return "BINARY, and a partition keeps text only; use hex or base64 of it"
+    if isinstance(kind, TimestampType) and _repeats_hours(time_zone):
+        return (
+            f"TIMESTAMP, and {time_zone} has one hour of each year twice, which a partition does not distinguish; "
+            "set timeZone: UTC, or use a DATE, or a STRING that has the offset"
+        )
+    return None
+
+
+def _repeats_hours(time_zone: str) -> bool:
+    """Whether the zone sets its clocks back each year."""
+    if time_zone == "UTC":
+        return False
+    from zoneinfo import ZoneInfo  # reads the time zone database
+
+    zone = ZoneInfo(time_zone)
+    return len({datetime(_FUTURE_YEAR, month, 1, tzinfo=zone).utcoffset() for month in range(1, 13)}) > 1
+
+
+def _altered(field: StructField) -> list[tuple[Column, str]]:
+    """Conditions that are true for a value that would be altered, each with what it would become."""
+    value = F.col(quote(field.name))
+    if isinstance(field.dataType, StringType):
+        return [
+            (value == "", "an empty text, which would become NULL"),
+            (value == _NULL_FOLDER, f"the text {_NULL_FOLDER}, which would become NULL"),
+            (value.contains("\0"), "a text with the character U+0000, which no folder can have in its name"),
+        ]
+    if isinstance(field.dataType, BinaryType):
+        return [(F.lit(True), "bytes, of which a partition keeps only text")]
+    if isinstance(field.dataType, TimestampType):
+        same = value.cast("string").try_cast("timestamp").eqNullSafe(value)
+        return [(~same, "a time in an hour that the time zone repeats, which would become an earlier time")]
+    return []
+
+
+def _checked(field: StructField, altered: list[tuple[Column, str]]) -> Column:
+    value = F.col(quote(field.name))
+    if not altered:
+        return value
+    checked = value
+    for is_altered, why in altered:
+        message = f"{PARTITION_VALUE_NOT_SUPPORTED} the partition column {field.name!r} has {why}"
+        checked = F.when(is_altered, F.raise_error(F.lit(message))).otherwise(checked)
+    return checked.alias(field.name, metadata=field.metadata)
+
+
+def quote(column: str) -> str:
+    """The name of a column as Spark's parser takes it."""
+    return "`" + column.replace("`", "``") + "`"
