@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from harness import sparks
+from harness.documents import pipeline_head
 from harness.sampling import only
+from mainstem.dataframes.sinks.sink_checks import misfits
 from mainstem.errors import SpecInvalid
+from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -146,6 +150,41 @@ def test_a_type_that_a_partition_does_not_keep_is_refused(
     assert (problem.reason, problem.path) == (
         "PartitionTypeNotSupported",
         f"spec.queries[0].to[0].{place}.partitionBy[0]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kafka", "zone", "refused"),
+    [
+        ({"keyColumn": "at"}, "Europe/Zurich", "keyColumn"),
+        ({"valueColumn": "nested"}, "Europe/Zurich", "valueColumn"),
+        ({"headers": {"h": "AT"}}, "America/New_York", "headers.h"),
+        ({"headersColumn": "named"}, "Europe/Zurich", "headersColumn"),
+        ({"key": ["at"], "value": ["nested"]}, "Europe/Zurich", None),
+        ({"keyColumn": "timestamp", "headers": {"h": "local"}}, "Europe/Zurich", None),
+        ({"keyColumn": "at", "valueColumn": "nested"}, "Asia/Tokyo", None),
+        ({"keyColumn": "at"}, "UTC", None),
+    ],
+)
+def test_a_record_of_kafka_has_no_time_without_its_offset_where_an_hour_is_repeated(
+    spark: SparkSession, kafka: dict[str, Any], zone: str, refused: str | None
+) -> None:
+    sql = "SELECT at, array(struct(at)) AS nested, map('k', at) AS named, 'x' AS timestamp, CAST(at AS TIMESTAMP_NTZ) AS local FROM t"
+    whole = {
+        "timeZone": zone,
+        "connections": [{"name": "k", "kafka": {"bootstrapServers": "nowhere:9092"}}],
+        "sources": [{"name": "t", "files": {"path": "/nowhere", "format": "json", "schema": "at TIMESTAMP"}}],
+        "views": [{"name": "v", "sql": sql}],
+        "queries": [{"name": "q", "from": "v", "to": [{"name": "out", "kafka": {"connection": "k", "topic": "t"} | kafka}]}],
+        "checkpoints": {"location": "/nowhere"},
+    }  # fmt: skip
+    [document] = read_text(yaml.safe_dump(pipeline_head("times") | {"spec": whole}))
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", zone)
+    frame = own.sql(sql.replace("FROM t", "FROM VALUES (current_timestamp()) AS t (at)"))
+    problems = misfits(document.graph, document.graph.spec.queries[0], frame)
+    assert [(each.reason, each.path) for each in problems] == (
+        [("TimeNeedsOffset", f"spec.queries[0].to[0].kafka.{refused}")] if refused else []
     )
 
 

@@ -96,6 +96,12 @@ PARTITION_TYPE_NOT_SUPPORTED: Final = document_problem(
     " has an hour twice.",
     "Set `timeZone: UTC`, or partition by a DATE or STRING that a view makes of the column.",
 )
+TIME_NEEDS_OFFSET: Final = document_problem(
+    "TimeNeedsOffset",
+    "A Kafka sink writes a TIMESTAMP as a string without its offset: as key, value, topic or header. In a time zone that"
+    " has an hour twice, two times become one string.",
+    "Write the time with its offset in a view, with `date_format` or `to_json`, or set `timeZone: UTC`.",
+)
 TABLE_SHARED: Final = document_problem(
     "TableShared",
     "Two sinks of one query write the same database table.",

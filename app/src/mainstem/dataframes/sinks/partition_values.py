@@ -7,21 +7,19 @@ never match such a row again, and would insert it in each batch.
 """
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, TimestampType
 
+from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 from mainstem.language.model.connectors.delta import DeltaSink
 from mainstem.language.model.sinks import Sink
 
 
 PARTITION_VALUE_NOT_SUPPORTED: Final = "mainstem:PartitionValueNotSupported:"
 _NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
-_FUTURE_YEAR: Final = 2037
-"""The last year for which every copy of the time zone database has explicit entries."""
 
 
 def with_exact_partitions(rows: DataFrame, sink: Sink) -> DataFrame:
@@ -42,10 +40,10 @@ def exact(rows: DataFrame, partitions: Collection[str]) -> DataFrame:
 
 
 def table_partitions(session: SparkSession, sink: DeltaSink) -> tuple[str, ...]:
-    """The partition columns of the table, or those of the document if the table does not exist yet."""
+    """The partition columns of the table; those of the document if they make the table, or make it anew."""
     jvm: Any = session._jvm  # noqa: SLF001
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, sink.path)  # noqa: SLF001
-    if not log.tableExists():
+    if not log.tableExists() or (sink.overwrite_schema and sink.partition_by):
         return sink.partition_by or ()
     return tuple(log.unsafeVolatileSnapshot().metadata().partitionSchema().fieldNames())
 
@@ -54,22 +52,12 @@ def unsupported_type(kind: DataType, time_zone: str) -> str | None:
     """Why a column of this type cannot partition a sink, and what to do; None if it can."""
     if isinstance(kind, BinaryType):
         return "BINARY, and a partition keeps text only; use hex or base64 of it"
-    if isinstance(kind, TimestampType) and _repeats_hours(time_zone):
+    if isinstance(kind, TimestampType) and repeats_hours(time_zone):
         return (
             f"TIMESTAMP, and {time_zone} has one hour of each year twice, which a partition does not distinguish; "
             "set timeZone: UTC, or use a DATE, or a STRING that has the offset"
         )
     return None
-
-
-def _repeats_hours(time_zone: str) -> bool:
-    """Whether the zone sets its clocks back each year."""
-    if time_zone == "UTC":
-        return False
-    from zoneinfo import ZoneInfo  # reads the time zone database
-
-    zone = ZoneInfo(time_zone)
-    return len({datetime(_FUTURE_YEAR, month, 1, tzinfo=zone).utcoffset() for month in range(1, 13)}) > 1
 
 
 def _altered(field: StructField) -> list[tuple[Column, str]]:
@@ -82,7 +70,7 @@ def _altered(field: StructField) -> list[tuple[Column, str]]:
             (value.contains("\0"), "a text with the character U+0000, which no folder can have in its name"),
         ]
     if isinstance(field.dataType, BinaryType):
-        return [(F.lit(True), "bytes, of which a partition keeps only text")]
+        return [(value.isNotNull(), "bytes, of which a partition keeps only text")]
     if isinstance(field.dataType, TimestampType):
         same = value.cast("string").try_cast("timestamp").eqNullSafe(value)
         return [(~same, "a time in an hour that the time zone repeats, which would become an earlier time")]

@@ -14,6 +14,7 @@ from pyspark.sql.types import StringType
 
 from mainstem import reasons
 from mainstem.dataframes.sinks.partition_values import unsupported_type
+from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
@@ -36,7 +37,7 @@ def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
     return [
         Problem(0, 0, render_path((*at, index, *path)), f"{query.from_!r} {message}", reason)
         for index, sink in enumerate(query.to)
-        for check in (_columns, _condition, _line, _partitions)
+        for check in (_columns, _condition, _line, _partitions, _times)
         for path, message, reason in check(sink, frame)
     ]
 
@@ -63,12 +64,31 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
 def _partitions(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     """Partition columns of a type whose values a partition does not keep."""
     kinds = {field.name.lower(): field.dataType for field in frame.schema}
-    time_zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
     for path, column in sink.columns():
         kind = kinds.get(column.lower()) if "partitionBy" in path else None
-        if why := kind and unsupported_type(kind, time_zone):
+        if why := kind and unsupported_type(kind, _time_zone(frame)):
             message = f"has the partition column {column!r} of the type {why} in a view"
             yield _Misfit(path, message, reason=reasons.PARTITION_TYPE_NOT_SUPPORTED)
+
+
+def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+    """Columns with times that a Kafka record has as a string, without an offset, in a time zone that repeats an hour."""
+    if sink.kafka is None or not repeats_hours(_time_zone(frame)):
+        return
+    kinds = {field.name.lower(): field.dataType for field in frame.schema}
+    for path, column in sink.columns():
+        kind = kinds.get(column.lower()) if path[1] not in ("key", "value") else None
+        if kind and has_timestamp(kind):
+            message = (
+                f"writes the TIMESTAMP of {column!r} as a string without its offset, and {_time_zone(frame)} has one hour of "
+                "each year twice; write date_format(..., \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\") or to_json in a view, "
+                "or set timeZone: UTC"
+            )
+            yield _Misfit(path, message, reason=reasons.TIME_NEEDS_OFFSET)
+
+
+def _time_zone(frame: DataFrame) -> str:
+    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
 
 
 def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
