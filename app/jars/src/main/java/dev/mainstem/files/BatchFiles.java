@@ -1,10 +1,12 @@
 package dev.mainstem.files;
 
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -19,18 +21,24 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The files of one batch: each file only once, with a report of files that no longer exist.
  *
+ * <p>Beside folders such as <code>k=v</code> a file has NULL in their columns. Spark alone leaves such a file out, and
+ * the checkpoint has it as read.
+ *
  * <p>Spark 4.2 lists all files of a batch again for each name with one of <code>*?[]{}\</code>
  * (DataSource.checkAndGlobPathIfNecessary with globbing off). And it silently skips files that were deleted after the
  * batch was planned.
  */
 final class BatchFiles implements FileIndex {
     private final FileIndex index;
+    private final StructType columns;
     private final String query;
     private final String source;
     private final boolean failOnLoss;
 
-    BatchFiles(FileIndex index, String query, String source, boolean failOnLoss) {
+    /** The columns are those of the source's folders, also in a batch without a file in such a folder. */
+    BatchFiles(FileIndex index, StructType columns, String query, String source, boolean failOnLoss) {
         this.index = index;
+        this.columns = columns;
         this.query = query;
         this.source = source;
         this.failOnLoss = failOnLoss;
@@ -38,24 +46,48 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public Seq<PartitionDirectory> listFiles(Seq<Expression> partitions, Seq<Expression> data) {
-        if (index instanceof PartitioningAwareFileIndex) {
-            ExpiredFiles.check(query, source, missing(), failOnLoss);
-        }
         List<PartitionDirectory> folders = new ArrayList<>();
-        for (PartitionDirectory folder : CollectionConverters.asJava(index.listFiles(partitions, data))) {
+        for (PartitionDirectory folder : inFolders(partitions, data)) {
             folders.add(folder.copy(folder.values(), distinct(folder.files())));
+        }
+        if (index instanceof PartitioningAwareFileIndex) {
+            Map<Path, FileStatus> existing = existing((PartitioningAwareFileIndex) index);
+            ExpiredFiles.check(query, source, missing(existing.keySet()), failOnLoss);
+            OutsideFolders outside = new OutsideFolders(columns);
+            if (!columns.isEmpty() && outside.match(partitions)) {
+                folders.add(PartitionDirectory.apply(outside.values(), outside(existing)));
+            }
         }
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
 
+    /** The folders of the batch; none if the source has folders such as k=v, and all files of the batch are beside them. */
+    private Iterable<PartitionDirectory> inFolders(Seq<Expression> partitions, Seq<Expression> data) {
+        boolean areBeside = !columns.isEmpty() && index.partitionSchema().isEmpty();
+        return areBeside ? List.of() : CollectionConverters.asJava(index.listFiles(partitions, data));
+    }
+
+    private static Map<Path, FileStatus> existing(PartitioningAwareFileIndex listing) {
+        Map<Path, FileStatus> existing = new LinkedHashMap<>();
+        CollectionConverters.asJava(listing.allFiles()).forEach(file -> existing.put(file.getPath(), file));
+        return existing;
+    }
+
     /** The planned files that are not in the listing of the batch. */
-    private Set<Path> missing() {
+    private Set<Path> missing(Set<Path> existing) {
         Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
-        Set<Path> existing = new HashSet<>();
-        PartitioningAwareFileIndex listing = (PartitioningAwareFileIndex) index;
-        CollectionConverters.asJava(listing.allFiles()).forEach(file -> existing.add(file.getPath()));
         missing.removeAll(existing);
         return missing;
+    }
+
+    /** The existing files that are in no folder such as k=v. */
+    private FileStatus[] outside(Map<Path, FileStatus> existing) {
+        Map<Path, FileStatus> outside = new LinkedHashMap<>(existing);
+        Seq<Expression> all = ArraySeq.unsafeWrapArray(new Expression[0]);
+        for (PartitionDirectory folder : inFolders(all, all)) {
+            CollectionConverters.asJava(folder.files()).forEach(file -> outside.remove(file.getPath()));
+        }
+        return outside.values().toArray(new FileStatus[0]);
     }
 
     private static <T> Seq<T> distinct(Seq<T> values) {
@@ -84,7 +116,7 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public StructType partitionSchema() {
-        return index.partitionSchema();
+        return columns;
     }
 
     @Override

@@ -53,7 +53,7 @@ final class FileBatches extends Rule<LogicalPlan> {
     private static LogicalPlan exact(LogicalRelation node, HadoopFsRelation files) {
         boolean fail = !"false".equals(option(files, FAIL_ON_LOSS));
         String query = files.sparkSession().sparkContext().getLocalProperty("sql.streaming.queryId");
-        FileIndex index = new BatchFiles(files.location(), query, option(files, SOURCE), fail);
+        FileIndex index = new BatchFiles(files.location(), files.partitionSchema(), query, option(files, SOURCE), fail);
         HadoopFsRelation exact = files.copy(
                 index, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(), files.options(),
                 files.sparkSession());
