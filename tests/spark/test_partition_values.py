@@ -82,7 +82,7 @@ def give(folder: Path, batches: int) -> None:
 
 @pytest.mark.parametrize("batches", [False, True], ids=["alone", "beside another"])
 @pytest.mark.parametrize("sink", only(SINKS, ("delta", "merge", "parquet")))
-@pytest.mark.parametrize("kind", only(EXACT, ("STRING", "DOUBLE")))
+@pytest.mark.parametrize("kind", only(EXACT, ("STRING",)))
 def test_each_value_is_read_back_as_it_was_written(
     spark: SparkSession, tmp_path: Path, kind: str, sink: str, batches: bool
 ) -> None:
@@ -213,7 +213,7 @@ KEYS: dict[str, tuple[str, ...]] = {kind: (*values, "NULL") for kind, values in 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", only(KEYS, ("STRING", "DOUBLE", "TIMESTAMP", "DECIMAL(10,2)")))
+@pytest.mark.parametrize("kind", only(KEYS, ("STRING", "DOUBLE")))
 def test_a_merge_replaces_by_equal_keys_always(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     give(tmp_path, 3)
     rows = selected(kind, KEYS[kind], "merge")
