@@ -480,6 +480,47 @@ def test_nothing_begins_the_deadline_of_a_healthy_revision_again(
     assert returns(LATE + 100, crashed, **again) == back
 
 
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {**CHANGED, "queries": [{**SPEC["queries"][0], "from": "nothing"}]},
+        {**CHANGED, "timeZone": "Asia/Tokyo"},
+    ],
+    ids=["invalid", "another revision"],
+)
+def test_an_edit_that_is_undone_does_not_begin_the_deadline_of_a_healthy_revision_again(
+    edited: dict[str, Any],
+) -> None:
+    ages, known = Ages(), history("Healthy")
+
+    def returns(
+        seconds: float, its_pod: Mapping[str, Any], spec: Mapping[str, Any], **more: Any
+    ) -> str | None:
+        made = pipeline(spec=spec, **{"history": known} | more)
+        return target(step(made, its_pod, seconds=seconds, ages=ages))
+
+    assert returns(0, changed_pod(running), CHANGED, part=failed("Idle")) == "-"
+    assert returns(LATE, changed_pod(running), edited, part=failed("Idle")) == "-"
+    crashed = ended(body(CHANGED), 1, attempt=20, started=LATE + 90, finished=LATE + 100)
+    once = {"class": "Driver", "reason": "Error", "attempt": 19, "inARow": 1}
+    assert returns(LATE + 100, crashed, CHANGED, attempt=20, restarts=1, lastFailure=once) == "-"
+
+
+def test_the_deadline_of_a_revision_that_is_healthy_at_once_begins_with_it() -> None:
+    ages = Ages()
+
+    def returns(seconds: float, **more: Any) -> str | None:
+        return target(step(pipeline(**more), changed_pod(running), seconds=seconds, ages=ages))
+
+    before = {**history()[1], "startTime": timestamp(NOW)}
+    del before["endTime"]
+    assert returns(LATE, history=[before], part=failed("Idle")) == "-"
+    now, taken_over = timestamp(at(2 * LATE)), history("Healthy")
+    taken_over[0]["startTime"] = now
+    assert returns(2 * LATE, history=taken_over, part=failed("Idle")) == "-"
+    assert returns(2 * LATE + 100, history=taken_over, part=failed("Failed")) == OLD
+
+
 def test_a_revision_to_which_a_rollback_has_returned_is_not_rolled_back_to_an_older_one() -> None:
     [_, before] = history()
     older = {**before, "revision": "00000000"}

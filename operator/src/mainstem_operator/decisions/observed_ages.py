@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from mainstem import reasons
+from mainstem.language.model.status.revision_history import RevisionOutcome
 
 from mainstem_operator.decisions import revisions, rollback
 from mainstem_operator.decisions.health import SILENT_SECONDS
@@ -86,10 +87,10 @@ def _progress_age(observation: Observation, before: DriverHistory, ages: Ages, n
     """Seconds of the newest revision's deadline; after a restart of the operator as far as the status shows."""
     entry, running = revisions.newest(observation.status), find_condition(observation.status, "DriverRunning")
     key = rollback.progress_key(observation, before)
+    is_new = entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
     lasted = 0.0
     if entry is not None:
-        paused = [parsed(running["lastTransitionTime"])] if key is not None and running else []
+        paused = [parsed(running["lastTransitionTime"])] if is_new and running else []
         lasted = max(0.0, (now.wall - max([parsed(entry["startTime"]), *paused])).total_seconds())
-    if key is None:
-        return now.monotonic - ages.keep("progress", now, age=lasted).monotonic
-    return now.monotonic - ages.notice("progress", key, now, age=lasted).monotonic
+    notice = ages.notice if is_new else ages.notice_beginning
+    return now.monotonic - notice("progress", key, now, age=lasted).monotonic

@@ -49,15 +49,15 @@ def decided(observation: Observation, before: DriverHistory) -> Observation:
     return _with(observation, failed, due, None if refused else healthy.name, refused)
 
 
-def progress_key(observation: Observation, before: DriverHistory) -> tuple[Any, ...] | None:
+def progress_key(observation: Observation, before: DriverHistory) -> tuple[Any, ...]:
     """What begins the deadline of the newest revision again: another revision, and every pause that it has not caused.
-    None if nothing does, because the revision was healthy once.
+    Once the revision was healthy, only its entry: neither a pause nor an edit that is undone begins the deadline again.
     """
     entry, wanted = revisions.newest(observation.status), observation.validation.revision
+    if entry is not None and not _is_new(observation):
+        return (entry["revision"], entry["startTime"])
     if entry is None or wanted is None or entry["revision"] != wanted.name:
         return (wanted and wanted.name,)
-    if entry["outcome"] != RevisionOutcome.PROGRESSING:
-        return None
     present = setback(observation, before, wanted)
     uncounted = before.attempt - before.failures.counted  # a crash raises both
     pauses = bool(updating(observation.status)) or (present is not None and present.pauses)
@@ -66,9 +66,13 @@ def progress_key(observation: Observation, before: DriverHistory) -> tuple[Any, 
 
 def seconds_left(observation: Observation) -> float | None:
     """Seconds until the deadline of a revision that has not got healthy yet; None if none passes."""
-    wanted, entry = observation.validation.revision, revisions.newest(observation.status)
-    is_new = entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
-    if wanted is None or not is_new or observation.rollback is not None or not _candidate(observation):
+    wanted = observation.validation.revision
+    if (
+        wanted is None
+        or not _is_new(observation)
+        or observation.rollback is not None
+        or not _candidate(observation)
+    ):
         return None
     left = seconds(wanted.pipeline.spec.rollback.progress_deadline) - observation.progress_age
     return left + 1 if left > 0 else None
@@ -130,16 +134,21 @@ def _due(observation: Observation, before: DriverHistory) -> Setback | None:
     if observation.rollback is not None or wanted is None or entry is None or not _candidate(observation):
         return None
     present = setback(observation, before, wanted)
-    is_new = entry["outcome"] == RevisionOutcome.PROGRESSING
     late = _is_late(observation, wanted)
-    if present is None or (late and not is_new) or not (late or present.at_once):
+    if present is None or (late and not _is_new(observation)) or not (late or present.at_once):
         return None
     return present
 
 
+def _is_new(observation: Observation) -> bool:
+    """Whether the newest revision has not been healthy yet."""
+    entry = revisions.newest(observation.status)
+    return entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
+
+
 def _is_late(observation: Observation, wanted: Revision) -> bool:
-    """Whether the time of a change is over. It does not pass while queries end a batch of the document before."""
-    if updating(observation.status):
+    """Whether the time of a change is over. It does not pass while a new revision waits for batches of the document before."""
+    if updating(observation.status) and _is_new(observation):
         return False
     return observation.progress_age > seconds(wanted.pipeline.spec.rollback.progress_deadline)
 

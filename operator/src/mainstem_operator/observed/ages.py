@@ -39,7 +39,11 @@ class Ages:
             self._noticed[fact] = known
         return known[1]
 
-    def keep(self, fact: str, now: Moment, *, age: float = 0.0) -> Moment:
-        """Since when the fact has its value, which nothing changes now; `age` as for `notice`."""
+    def notice_beginning(
+        self, fact: str, value: tuple[Hashable, ...], now: Moment, *, age: float = 0.0
+    ) -> Moment:
+        """Since when the fact has a value that begins with this one, whatever follows; `age` as for `notice`."""
         known = self._noticed.get(fact)
-        return self.notice(fact, known[0] if known else None, now, age=age)
+        if known is not None and isinstance(known[0], tuple) and known[0][: len(value)] == value:
+            return known[1]
+        return self.notice(fact, value, now, age=age)
