@@ -8,14 +8,18 @@ import pyarrow
 import pyarrow.orc
 import pyarrow.parquet
 import pytest
+import yaml
 from harness import sparks
+from harness.documents import pipeline_head
 from harness.sampling import only, sampled
+from mainstem.dataframes import query as build
+from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
 
 pytestmark = pytest.mark.S06
 FORMATS = ("json", "csv", "text", "parquet", "orc", "decoded")
-WITH_COLUMNS = {"json", "csv", "parquet", "orc"}
+WITH_COLUMNS = ("json", "csv", "parquet", "orc")
 """Formats whose relation has the columns of folders that the schema names."""
 DECODE = {"decode": {"json": {"schema": "id INT"}}}
 BATCHES = {
@@ -111,3 +115,47 @@ def test_conditions_on_a_folder_hold_for_the_files_beside_it(
 ) -> None:
     run(spark, tmp_path, "parquet", BATCHES["in one batch"], where)
     assert {number for _, number in rows_of(spark, tmp_path)} == ids
+
+
+def test_what_is_no_data_beside_the_folders_is_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    """The summary that writers of Parquet leave, whose footer refers to the other files, and empty files."""
+    put(tmp_path, "parquet", "k=1/a", 1)
+    written: list[pyarrow.parquet.FileMetaData] = []
+    table = pyarrow.table({"id": pyarrow.array([2], pyarrow.int32())})
+    pyarrow.parquet.write_table(table, tmp_path / "in" / "b.parquet", metadata_collector=written)
+    written[0].set_file_path("b.parquet")
+    pyarrow.parquet.write_metadata(table.schema, tmp_path / "in" / "_metadata", metadata_collector=written)
+    (tmp_path / "in" / "empty.parquet").touch()
+    (tmp_path / "in" / "k=1" / "empty.parquet").touch()
+    run(spark, tmp_path, "parquet", [])
+    assert rows_of(spark, tmp_path) == [("1", 1), (None, 2)]
+
+
+def test_an_empty_compressed_file_in_a_folder_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path, "json", "k=1/a", 1)
+    (tmp_path / "in" / "k=1" / "b.json.gz").touch()
+    put(tmp_path, "json", "c", 3)
+    run(spark, tmp_path, "json", [])
+    assert rows_of(spark, tmp_path) == [("1", 1), (None, 3)]
+
+
+@pytest.mark.parametrize("kind", only(WITH_COLUMNS, ("parquet",)))
+@pytest.mark.parametrize("folder", ["j=5", "j=x"])
+def test_a_folder_of_another_column_gives_it_no_value(
+    spark: SparkSession, tmp_path: Path, kind: str, folder: str
+) -> None:
+    put(tmp_path, kind, "k=1/a", 1)
+    [document] = read_text(
+        yaml.safe_dump(pipeline_head("folders") | {"spec": spec(tmp_path, kind, "", None)})
+    )
+    [query] = document.graph.spec.queries
+    own = spark.newSession()
+    handle = build.start(own, build.build(own, document.graph, query), query)
+    try:
+        handle.processAllAvailable()
+        (tmp_path / "in" / "k=1").rename(tmp_path / "archived")  # Spark refuses both side by side
+        put(tmp_path, kind, f"{folder}/b", 2)
+        handle.processAllAvailable()
+    finally:
+        handle.stop()
+    assert rows_of(spark, tmp_path) == [("1", 1), (None, 2)]

@@ -41,7 +41,7 @@ EXACT: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Values of each type that each sink keeps, as SQL; each type also keeps null."""
 ALTERED: dict[str, tuple[str, ...]] = {
-    "STRING": ("''", f"'{NULL_FOLDER}'", r"'\0'", r"'a\0b'"),
+    "STRING": ("''", f"'{NULL_FOLDER}'", r"'\0'", r"'a\0b'", "X'FF'", "X'61C3'"),
     "TIMESTAMP": ("'2018-02-18T02:30:00Z'",),
 }
 """Values that no partition keeps; the time in Sao Paulo, where an hour was repeated until 2018."""
@@ -161,6 +161,7 @@ def test_a_type_that_a_partition_does_not_keep_is_refused(
         ({"headers": {"h": "AT"}}, "America/New_York", "headers.h"),
         ({"headersColumn": "named"}, "Europe/Zurich", "headersColumn"),
         ({"key": ["at"], "value": ["nested"]}, "Europe/Zurich", None),
+        ({"headers": {"partitionBy": "bytes"}}, "Europe/Zurich", None),
         ({"keyColumn": "timestamp", "headers": {"h": "local"}}, "Europe/Zurich", None),
         ({"keyColumn": "at", "valueColumn": "nested"}, "Asia/Tokyo", None),
         ({"keyColumn": "at"}, "UTC", None),
@@ -169,7 +170,7 @@ def test_a_type_that_a_partition_does_not_keep_is_refused(
 def test_a_record_of_kafka_has_no_time_without_its_offset_where_an_hour_is_repeated(
     spark: SparkSession, kafka: dict[str, Any], zone: str, refused: str | None
 ) -> None:
-    sql = "SELECT at, array(struct(at)) AS nested, map('k', at) AS named, 'x' AS timestamp, CAST(at AS TIMESTAMP_NTZ) AS local FROM t"
+    sql = "SELECT at, array(struct(at)) AS nested, map('k', at) AS named, 'x' AS timestamp, CAST(at AS TIMESTAMP_NTZ) AS local, X'FF' AS bytes FROM t"
     whole = {
         "timeZone": zone,
         "connections": [{"name": "k", "kafka": {"bootstrapServers": "nowhere:9092"}}],

@@ -435,7 +435,6 @@ CASES = [
         ),
         "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table",
-        permanent=False,
     ),
     Case(
         "columns that do not fit the table",

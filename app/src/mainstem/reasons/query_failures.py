@@ -199,6 +199,13 @@ DELTA_METADATA_MISMATCH: Final = query_failure(
     origin=Origin.SPARK,
 )
 DELTA_FAILED_TO_MERGE: Final = DELTA_METADATA_MISMATCH.also("DELTA_FAILED_TO_MERGE...")
+DELTA_MULTIPLE_SOURCE_ROW: Final = query_failure(
+    "DELTA_MULTIPLE_SOURCE_ROW...",
+    "Two rows of one batch become one merge key in the type of the table's column, such as the texts `1` and `01` in an INT.",
+    "Cast the key to the type of the table's column in a view.",
+    Restarted.NO,
+    origin=Origin.SPARK,
+)
 DRAIN_TIMED_OUT: Final = Reason(
     "DrainTimedOut",
     "A batch was still running at the end of `drain.timeout`, and the driver interrupted it.",

@@ -131,8 +131,9 @@ def _removes(merge: Merge) -> Column:
         return removes
     keys = [F.col(quote(key)) for key in merge.keys]
     names = ", ".join(merge.keys)
-    repeated = F.raise_error(F.lit(f"{MERGE_KEY_REPEATED} two rows of one batch have equal keys ({names})"))
-    return F.when(F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1, repeated).otherwise(removes)
+    message = F.concat(F.lit(MERGE_KEY_REPEATED), F.lit(f" two rows of one batch have equal keys ({names})"))
+    is_repeated = F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1
+    return F.when(is_repeated, F.raise_error(message)).otherwise(removes)
 
 
 def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:

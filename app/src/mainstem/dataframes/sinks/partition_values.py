@@ -67,6 +67,7 @@ def _altered(field: StructField) -> list[tuple[Column, str]]:
         return [
             (value == "", "an empty text, which would become NULL"),
             (value == _NULL_FOLDER, f"the text {_NULL_FOLDER}, which would become NULL"),
+            (~F.is_valid_utf8(value), "bytes that are not UTF-8, which would be replaced"),
             (value.contains("\0"), "a text with the character U+0000, which no folder can have in its name"),
         ]
     if isinstance(field.dataType, BinaryType):
@@ -83,8 +84,11 @@ def _checked(field: StructField, altered: list[tuple[Column, str]]) -> Column:
         return value
     checked = value
     for is_altered, why in altered:
-        message = f"{PARTITION_VALUE_NOT_SUPPORTED} the partition column {field.name!r} has {why}"
-        checked = F.when(is_altered, F.raise_error(F.lit(message))).otherwise(checked)
+        # Two texts, so that a plan in the message of another failure is not taken for this one.
+        message = F.concat(
+            F.lit(PARTITION_VALUE_NOT_SUPPORTED), F.lit(f" the partition column {field.name!r} has {why}")
+        )
+        checked = F.when(is_altered, F.raise_error(message)).otherwise(checked)
     return checked.alias(field.name, metadata=field.metadata)
 
 

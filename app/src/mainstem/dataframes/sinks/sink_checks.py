@@ -65,7 +65,7 @@ def _partitions(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     """Partition columns of a type whose values a partition does not keep."""
     kinds = {field.name.lower(): field.dataType for field in frame.schema}
     for path, column in sink.columns():
-        kind = kinds.get(column.lower()) if "partitionBy" in path else None
+        kind = kinds.get(column.lower()) if path[1] == "partitionBy" else None
         if why := kind and unsupported_type(kind, _time_zone(frame)):
             message = f"has the partition column {column!r} of the type {why} in a view"
             yield _Misfit(path, message, reason=reasons.PARTITION_TYPE_NOT_SUPPORTED)

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
@@ -29,8 +30,11 @@ import scala.jdk.javaapi.CollectionConverters;
  * batch was planned.
  */
 final class BatchFiles implements FileIndex {
+    private static final Seq<Expression> NO_CONDITIONS = ArraySeq.unsafeWrapArray(new Expression[0]);
+
     private final FileIndex index;
-    private final StructType columns;
+    private final FolderColumns columns;
+    private final StructType schema;
     private final String query;
     private final String source;
     private final boolean failOnLoss;
@@ -38,7 +42,8 @@ final class BatchFiles implements FileIndex {
     /** The columns are those of the source's folders, also in a batch without a file in such a folder. */
     BatchFiles(FileIndex index, StructType columns, String query, String source, boolean failOnLoss) {
         this.index = index;
-        this.columns = columns;
+        this.columns = new FolderColumns(columns);
+        this.schema = columns;
         this.query = query;
         this.source = source;
         this.failOnLoss = failOnLoss;
@@ -46,25 +51,29 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public Seq<PartitionDirectory> listFiles(Seq<Expression> partitions, Seq<Expression> data) {
+        if (!(index instanceof PartitioningAwareFileIndex)) {
+            return index.listFiles(partitions, data);
+        }
+        Map<Path, FileStatus> existing = existing((PartitioningAwareFileIndex) index);
+        ExpiredFiles.check(query, source, missing(existing.keySet()), failOnLoss);
         List<PartitionDirectory> folders = new ArrayList<>();
-        for (PartitionDirectory folder : inFolders(partitions, data)) {
-            folders.add(folder.copy(folder.values(), distinct(folder.files())));
+        for (PartitionDirectory folder : CollectionConverters.asJava(index.listFiles(NO_CONDITIONS, data))) {
+            CollectionConverters.asJava(folder.files()).forEach(file -> existing.remove(file.getPath()));
+            InternalRow values = columns.values(index.partitionSchema(), folder.values());
+            folders.add(folder.copy(values, distinct(folder.files())));
         }
-        if (index instanceof PartitioningAwareFileIndex) {
-            Map<Path, FileStatus> existing = existing((PartitioningAwareFileIndex) index);
-            ExpiredFiles.check(query, source, missing(existing.keySet()), failOnLoss);
-            OutsideFolders outside = new OutsideFolders(columns);
-            if (!columns.isEmpty() && outside.match(partitions)) {
-                folders.add(PartitionDirectory.apply(outside.values(), outside(existing)));
-            }
+        existing.values().removeIf(file -> !isData(file));
+        if (!columns.isEmpty() && !existing.isEmpty()) {
+            folders.add(PartitionDirectory.apply(columns.outside(), existing.values().toArray(new FileStatus[0])));
         }
+        folders.removeIf(folder -> !columns.match(folder.values(), partitions));
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
 
-    /** The folders of the batch; none if the source has folders such as k=v, and all files of the batch are beside them. */
-    private Iterable<PartitionDirectory> inFolders(Seq<Expression> partitions, Seq<Expression> data) {
-        boolean areBeside = !columns.isEmpty() && index.partitionSchema().isEmpty();
-        return areBeside ? List.of() : CollectionConverters.asJava(index.listFiles(partitions, data));
+    /** Whether Spark reads the file in a folder: an empty file has no rows, and names such as _metadata are not data. */
+    private static boolean isData(FileStatus file) {
+        String name = file.getPath().getName();
+        return file.getLen() > 0 && !name.startsWith(".") && (!name.startsWith("_") || name.contains("="));
     }
 
     private static Map<Path, FileStatus> existing(PartitioningAwareFileIndex listing) {
@@ -78,16 +87,6 @@ final class BatchFiles implements FileIndex {
         Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
         missing.removeAll(existing);
         return missing;
-    }
-
-    /** The existing files that are in no folder such as k=v. */
-    private FileStatus[] outside(Map<Path, FileStatus> existing) {
-        Map<Path, FileStatus> outside = new LinkedHashMap<>(existing);
-        Seq<Expression> all = ArraySeq.unsafeWrapArray(new Expression[0]);
-        for (PartitionDirectory folder : inFolders(all, all)) {
-            CollectionConverters.asJava(folder.files()).forEach(file -> outside.remove(file.getPath()));
-        }
-        return outside.values().toArray(new FileStatus[0]);
     }
 
     private static <T> Seq<T> distinct(Seq<T> values) {
@@ -116,7 +115,7 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public StructType partitionSchema() {
-        return columns;
+        return schema;
     }
 
     @Override

@@ -14,23 +14,44 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
-/** The columns of folders such as <code>k=v</code>, for files that are in no such folder: all are NULL. */
-final class OutsideFolders {
+/** The columns that a source has by the names of its folders, such as <code>k=v</code>. */
+final class FolderColumns {
     private final StructType columns;
 
-    OutsideFolders(StructType columns) {
+    FolderColumns(StructType columns) {
         this.columns = columns;
     }
 
-    /** The values of the columns. */
-    InternalRow values() {
+    boolean isEmpty() {
+        return columns.isEmpty();
+    }
+
+    /** The values of files in no such folder: all are NULL. */
+    InternalRow outside() {
         return new GenericInternalRow(columns.length());
     }
 
-    /** Whether the query wants rows with these values. As in Spark, only conditions on the columns alone select folders. */
-    boolean match(Seq<Expression> conditions) {
+    /** The values of a folder by name, because the folders of a batch may have other columns: NULL for a missing one. */
+    InternalRow values(StructType present, InternalRow folder) {
+        if (present.equals(columns)) {
+            return folder;
+        }
+        GenericInternalRow row = new GenericInternalRow(columns.length());
+        for (int place = 0; place < columns.length(); place++) {
+            String name = columns.apply(place).name();
+            for (int other = 0; other < present.length(); other++) {
+                if (present.apply(other).name().equalsIgnoreCase(name)) {
+                    row.update(place, folder.get(other, present.apply(other).dataType()));
+                }
+            }
+        }
+        return row;
+    }
+
+    /** Whether the query reads a folder with these values. As in Spark, only conditions on the columns alone select folders. */
+    boolean match(InternalRow values, Seq<Expression> conditions) {
         for (Expression condition : CollectionConverters.asJava(conditions)) {
-            if (isOnColumns(condition) && !Boolean.TRUE.equals(bound(condition).eval(values()))) {
+            if (isOnColumns(condition) && !Boolean.TRUE.equals(bound(condition).eval(values))) {
                 return false;
             }
         }
