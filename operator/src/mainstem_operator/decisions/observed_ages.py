@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from mainstem import reasons
-from mainstem.language.model.status.revision_history import RevisionOutcome
 
 from mainstem_operator.decisions import revisions, rollback
 from mainstem_operator.decisions.health import SILENT_SECONDS
@@ -87,7 +86,7 @@ def _progress_age(observation: Observation, before: DriverHistory, ages: Ages, n
     """Seconds of the newest revision's deadline; after a restart of the operator as far as the status shows."""
     entry, running = revisions.newest(observation.status), find_condition(observation.status, "DriverRunning")
     key = rollback.progress_key(observation, before)
-    is_new = entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
+    is_new = revisions.is_progressing(observation.status)
     lasted = 0.0
     if entry is not None:
         paused = [parsed(running["lastTransitionTime"])] if is_new and running else []

@@ -25,6 +25,12 @@ def newest(status: Mapping[str, Any]) -> Entry | None:
     return next((each for each in status.get("history", ()) if "endTime" not in each), None)
 
 
+def is_progressing(status: Mapping[str, Any]) -> bool:
+    """Whether the newest revision has been neither healthy nor failed yet."""
+    entry = newest(status)
+    return entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
+
+
 def last_healthy(status: Mapping[str, Any], failed: str) -> str | None:
     """The revision to return to if this one fails: the last one before that got all queries active. None if there is none,
     or if that one had failed before it was replaced, or if it is this one, to which a rollback has returned.

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from mainstem import reasons
 from mainstem.language.base import seconds
-from mainstem.language.model.status.revision_history import RevisionOutcome
 
 from mainstem_operator.decisions import revisions
 from mainstem_operator.decisions.health import updating
@@ -54,7 +53,7 @@ def progress_key(observation: Observation, before: DriverHistory) -> tuple[Any, 
     Once the revision was healthy, only its entry: neither a pause nor an edit that is undone begins the deadline again.
     """
     entry, wanted = revisions.newest(observation.status), observation.validation.revision
-    if entry is not None and not _is_new(observation):
+    if entry is not None and not revisions.is_progressing(observation.status):
         return (entry["revision"], entry["startTime"])
     if entry is None or wanted is None or entry["revision"] != wanted.name:
         return (wanted and wanted.name,)
@@ -69,7 +68,7 @@ def seconds_left(observation: Observation) -> float | None:
     wanted = observation.validation.revision
     if (
         wanted is None
-        or not _is_new(observation)
+        or not revisions.is_progressing(observation.status)
         or observation.rollback is not None
         or not _candidate(observation)
     ):
@@ -135,20 +134,18 @@ def _due(observation: Observation, before: DriverHistory) -> Setback | None:
         return None
     present = setback(observation, before, wanted)
     late = _is_late(observation, wanted)
-    if present is None or (late and not _is_new(observation)) or not (late or present.at_once):
+    if (
+        present is None
+        or (late and not revisions.is_progressing(observation.status))
+        or not (late or present.at_once)
+    ):
         return None
     return present
 
 
-def _is_new(observation: Observation) -> bool:
-    """Whether the newest revision has not been healthy yet."""
-    entry = revisions.newest(observation.status)
-    return entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
-
-
 def _is_late(observation: Observation, wanted: Revision) -> bool:
     """Whether the time of a change is over. It does not pass while a new revision waits for batches of the document before."""
-    if updating(observation.status) and _is_new(observation):
+    if updating(observation.status) and revisions.is_progressing(observation.status):
         return False
     return observation.progress_age > seconds(wanted.pipeline.spec.rollback.progress_deadline)
 

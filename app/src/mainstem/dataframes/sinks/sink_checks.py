@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import StringType
+from pyspark.sql.types import DataType, StringType
 
 from mainstem import reasons
 from mainstem.dataframes.sinks.partition_values import unsupported_type
@@ -63,7 +63,7 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
 
 def _partitions(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     """Partition columns of a type whose values a partition does not keep."""
-    kinds = {field.name.lower(): field.dataType for field in frame.schema}
+    kinds = _kinds(frame)
     for path, column in sink.columns():
         kind = kinds.get(column.lower()) if path[1] == "partitionBy" else None
         if why := kind and unsupported_type(kind, _time_zone(frame)):
@@ -75,7 +75,7 @@ def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     """Columns with times that a Kafka record has as a string, without an offset, in a time zone that repeats an hour."""
     if sink.kafka is None or not repeats_hours(_time_zone(frame)):
         return
-    kinds = {field.name.lower(): field.dataType for field in frame.schema}
+    kinds = _kinds(frame)
     for path, column in sink.columns():
         kind = kinds.get(column.lower()) if path[1] not in ("key", "value") else None
         if kind and has_timestamp(kind):
@@ -85,6 +85,10 @@ def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
                 "or set timeZone: UTC"
             )
             yield _Misfit(path, message, reason=reasons.TIME_NEEDS_OFFSET)
+
+
+def _kinds(frame: DataFrame) -> dict[str, DataType]:
+    return {field.name.lower(): field.dataType for field in frame.schema}
 
 
 def _time_zone(frame: DataFrame) -> str:

@@ -37,6 +37,11 @@ def _pattern(
     return FailurePattern(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
+def _raised(prefix: str, reason: reasons.Reason, advice: str) -> FailurePattern:
+    """A failure that a query's own plan raises; where Spark prints the plan, a comma follows the prefix."""
+    return _pattern(re.escape(prefix) + r"(?!,)(?P<detail>[^\n]*)", reason, f"{{detail}}; {advice}")
+
+
 FAILURE_PATTERNS: Final = (
     _pattern(
         # Where Spark prints the plan, it also prints the message in two separate parts.
@@ -44,20 +49,20 @@ FAILURE_PATTERNS: Final = (
         reasons.MALFORMED_RECORD,
         "{detail}{advice}",
     ),
-    _pattern(
-        re.escape(EXPECTATION_FAILED) + r"(?!,)(?P<detail>[^\n]*)",
+    _raised(
+        EXPECTATION_FAILED,
         reasons.EXPECTATION_FAILED,
-        "{detail}; correct the data, or set onViolation to warn, drop or quarantine",
+        "correct the data, or set onViolation to warn, drop or quarantine",
     ),
-    _pattern(
-        re.escape(PARTITION_VALUE_NOT_SUPPORTED) + r"(?!,)(?P<detail>[^\n]*)",
+    _raised(
+        PARTITION_VALUE_NOT_SUPPORTED,
         reasons.PARTITION_VALUE_NOT_SUPPORTED,
-        "{detail}; replace such values in a view",
+        "replace such values in a view",
     ),
-    _pattern(
-        re.escape(MERGE_KEY_REPEATED) + r"(?!,)(?P<detail>[^\n]*)",
+    _raised(
+        MERGE_KEY_REPEATED,
         reasons.MERGE_KEY_REPEATED,
-        "{detail}; set merge.sequenceBy, or aggregate by the keys",
+        "set merge.sequenceBy, or aggregate by the keys",
     ),
     _pattern(
         r"mainstem:FilesExpired:(?P<detail>[^\n]*)",

@@ -34,7 +34,6 @@ final class BatchFiles implements FileIndex {
 
     private final FileIndex index;
     private final FolderColumns columns;
-    private final StructType schema;
     private final String query;
     private final String source;
     private final boolean failOnLoss;
@@ -43,7 +42,6 @@ final class BatchFiles implements FileIndex {
     BatchFiles(FileIndex index, StructType columns, String query, String source, boolean failOnLoss) {
         this.index = index;
         this.columns = new FolderColumns(columns);
-        this.schema = columns;
         this.query = query;
         this.source = source;
         this.failOnLoss = failOnLoss;
@@ -63,7 +61,7 @@ final class BatchFiles implements FileIndex {
             folders.add(folder.copy(values, distinct(folder.files())));
         }
         existing.values().removeIf(file -> !isData(file));
-        if (!columns.isEmpty() && !existing.isEmpty()) {
+        if (!columns.schema().isEmpty() && !existing.isEmpty()) {
             folders.add(PartitionDirectory.apply(columns.outside(), existing.values().toArray(new FileStatus[0])));
         }
         folders.removeIf(folder -> !columns.match(folder.values(), partitions));
@@ -115,7 +113,7 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public StructType partitionSchema() {
-        return schema;
+        return columns.schema();
     }
 
     @Override

@@ -22,8 +22,8 @@ final class FolderColumns {
         this.columns = columns;
     }
 
-    boolean isEmpty() {
-        return columns.isEmpty();
+    StructType schema() {
+        return columns;
     }
 
     /** The values of files in no such folder: all are NULL. */
