@@ -74,6 +74,20 @@ BAD_DELTA: Final = [
         DELTA,
     ),
     Bad(
+        "merge by sequences that are no columns",
+        (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id], sequenceBy: {at: 1}}"),),
+        ("14:86: spec.queries[0].to[0].delta.merge.sequenceBy: a mapping is not a list [InvalidType]",),
+        DELTA,
+    ),
+    Bad(
+        "merge by one of its sequences as a key",
+        (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id, at], sequenceBy: [seq, AT]}"),),
+        (
+            "14:90: spec.queries[0].to[0].delta.merge.sequenceBy: 'AT' is also a key, so each change would be a separate row; use a column that is not a key [FieldsConflict]",
+        ),
+        DELTA,
+    ),
+    Bad(
         "merge by its sequence as a key",
         (("path: /lake/silver", "path: /lake/silver, merge: {keys: [id, at], sequenceBy: at}"),),
         (

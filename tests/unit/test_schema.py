@@ -226,6 +226,10 @@ def _unbounded(path: str, node: dict[str, Any]) -> Iterator[str]:
         if "type" in node or not node.keys() >= {"pattern", "maxLength", "minimum"}:
             yield f"{path}: a number or a string, with bounds for both: {sorted(node)}"
         return
+    if node.get("x-kubernetes-preserve-unknown-fields") and "type" not in node:
+        if not path.endswith(".merge.sequenceBy"):
+            yield f"{path}: only columns are one or several"
+        return
     if node["type"] == "string" and not node.keys() & {"maxLength", "enum", "format"}:
         yield f"{path}: no maxLength"
     if node["type"] == "array" and "maxItems" not in node:

@@ -9,7 +9,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import connections
-from mainstem.dataframes.sinks.batches import writer
+from mainstem.dataframes.sinks.batches import ordered, writer
 from mainstem.dataframes.sinks.sink_checks import misfits
 from mainstem.dataframes.user_code import functions
 from mainstem.dataframes.views.builder import Builder, Guard, no_guard
@@ -40,7 +40,7 @@ def build(
     frame = relation(session, graph, query, guard)
     known = connections(graph)
     if not frame.isStreaming:
-        return BatchQuery(frame, query, known)
+        return BatchQuery(ordered(frame, query), query, known)
     return writer(frame, query, checkpoint(graph, query), known)
 
 

@@ -126,6 +126,13 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def _as_items(value: Any) -> Any:
+    """The items of a list, or a single text as the only item; pydantic takes a tuple from a validator."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
     for index, item in enumerate(items):
         if item in items[:index]:
@@ -203,6 +210,12 @@ Columns = Annotated[
     tuple[Column, ...],
     Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),
 ]
+OneOrMoreColumns = Annotated[
+    Columns,
+    BeforeValidator(_as_items),
+    Field(json_schema_extra={"x-one-or-more": True}),
+]
+"""Columns; a document may write a single one without a list."""
 OptionText = Annotated[str, StringConstraints(max_length=4096)]
 Options = Annotated[dict[Text, OptionText], Field(max_length=MAX_ITEMS)]
 TimeZone = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(_time_zone)]

@@ -29,8 +29,8 @@ PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(
 )
 MERGE_KEY_REPEATED: Final = query_failure(
     "MergeKeyRepeated",
-    "Two rows of one batch have equal merge keys, and no `sequenceBy` shows which is newer.",
-    "Set `merge.sequenceBy`, or aggregate by the keys.",
+    "Two different rows of one batch have equal merge keys, and neither `sequenceBy` nor the source shows which is newer.",
+    "Add a column to `merge.sequenceBy` that orders them, or aggregate by the keys.",
     Restarted.NO,
 )
 FILES_EXPIRED: Final = query_failure(

@@ -48,5 +48,8 @@ def _without_extensions(value: Any) -> Any:
         plain = {key: _without_extensions(item) for key, item in value.items() if not key.startswith("x-")}
         if value.get("x-kubernetes-int-or-string"):
             plain["type"] = ["string", "integer"]
+        if value.get("x-one-or-more"):
+            description = plain.pop("description")
+            return {"description": description, "anyOf": [plain["items"], plain]}
         return plain | {"uniqueItems": True} if value.get("x-kubernetes-list-type") == "set" else plain
     return value

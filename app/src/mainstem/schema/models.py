@@ -1,7 +1,8 @@
 """Generates one JSON Schema with a definition for each model; the other modules derive their output from it.
 
 It differs from pydantic's schema: no titles, no null for optional fields, no `const`, and defaults of factories are
-included. Two keys of Mainstem, `x-model` and `x-one-of`, hold the class and its alternatives.
+included. Three keys of Mainstem: `x-model` and `x-one-of` hold the class and its alternatives, and `x-one-or-more` marks a
+list that a document may write as a single item.
 """
 
 from dataclasses import fields

@@ -162,7 +162,9 @@ def _type(node: Schema, *, bounds: bool = True) -> str:
 
 
 def _list(node: Schema, bounds: bool) -> str:
-    return f"list of {_type(node['items'], bounds=False)}" + (_bounds(node, "Items") if bounds else "")
+    item = _type(node["items"], bounds=False)
+    single = f"{item} or " if node.get("x-one-or-more") else ""
+    return f"{single}list of {item}" + (_bounds(node, "Items") if bounds else "")
 
 
 def _map(node: Schema, bounds: bool) -> str:

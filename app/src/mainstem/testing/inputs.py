@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, DataType, StringType, StructType
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType
 
 from mainstem import reasons
+from mainstem.dataframes import positions
 from mainstem.dataframes.decode import schemas
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources.streaming import Reader
@@ -35,6 +37,7 @@ _KAFKA: Final = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT, "
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
+_INDEX: Final = "__mainstem_index"
 _RATE: Final = "timestamp TIMESTAMP, value BIGINT"
 
 
@@ -69,14 +72,16 @@ class GivenFiles(Reader):
             NotReady: `TableNotGiven`, for a bounded source; `SchemaNotGiven`.
         """
         schema = self._schema(source)
+        file_schema = StructType([*schema, StructField(_INDEX, LongType())])
         if source.streaming:
             folder = self._folder / source.name
             folder.mkdir(parents=True, exist_ok=True)
-            reader = session.readStream.schema(schema).option("mode", "FAILFAST")
+            reader = session.readStream.schema(file_schema).option("mode", "FAILFAST")
             frame = reader.format("json").name(occurrence).load(str(folder))
         else:
             file = self._bounded(source, schema)
-            frame = session.read.schema(schema).option("mode", "FAILFAST").json(str(file))
+            frame = session.read.schema(file_schema).option("mode", "FAILFAST").json(str(file))
+        frame = _positioned(frame, source, occurrence).drop(_INDEX)
         return frame if source.kafka is None or source.kafka.include_headers else frame.drop("headers")
 
     def table(self, session: SparkSession, source: Source) -> DataFrame:
@@ -143,8 +148,8 @@ class GivenFiles(Reader):
             columns = [self._of_kafka(source, each) for each in columns]
         check(source.name, schema.fieldNames(), columns)
         return [
-            {name: _typed(value, schema[name].dataType) for name, value in record.items()}
-            for record in encoded(self._session, source.name, source.decoding, columns)
+            {name: _typed(value, schema[name].dataType) for name, value in record.items()} | {_INDEX: index}
+            for index, record in enumerate(encoded(self._session, source.name, source.decoding, columns))
         ]
 
     def _of_kafka(self, source: Source, columns: dict[str, Any]) -> dict[str, Any]:
@@ -196,6 +201,14 @@ def _of_socket(socket: SocketSource) -> StructType | None:
 @declared.register
 def _of_connector(source: SparkSource) -> StructType | None:
     return StructType.fromDDL(source.schema_) if source.schema_ else None
+
+
+def _positioned(frame: DataFrame, source: Source, occurrence: str) -> DataFrame:
+    """The rows with the positions that the source itself has; the given rows are in the order of its records."""
+    if source.kafka:
+        return positions.with_kafka_position(frame, occurrence)
+    has_order = source.files and (source.decoding or source.files.format == "parquet")
+    return positions.with_file_position(frame, occurrence, F.col(_INDEX)) if has_order else frame
 
 
 def _of_table(source: Source) -> str | None:

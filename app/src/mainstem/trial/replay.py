@@ -1,6 +1,7 @@
 """Processes the planned batches of one query on a copy of its checkpoint, and writes the rows to a scratch table."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,7 +49,9 @@ class Side:
         return Path(build.checkpoint(self.graph, query))
 
 
-def replay(spark: SparkSession, side: Side, name: str, plans: Plans, *, sequence: str | None) -> SideResult:
+def replay(
+    spark: SparkSession, side: Side, name: str, plans: Plans, *, sequence: Sequence[str]
+) -> SideResult:
     """Process the batches of the plans, one by one, each with its own range of input.
 
     Args:
@@ -96,7 +99,7 @@ def _batch(
     query: Query,
     frame: DataFrame,
     status: QueryProgress,
-    sequence: str | None,
+    sequence: Sequence[str],
 ) -> QueryProgress:
     """Process the one planned batch; the trigger `once` plans no further batch."""
     write = partial(_write, str(side.table(query)), sequence)
@@ -113,7 +116,7 @@ def _batch(
     return status
 
 
-def _write(table: str, sequence: str | None, batch: DataFrame, number: int) -> None:
+def _write(table: str, sequence: Sequence[str], batch: DataFrame, number: int) -> None:
     as_cells(batch, number, sequence).write.mode("append").parquet(table)
 
 

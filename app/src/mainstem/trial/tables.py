@@ -30,24 +30,24 @@ class Keys(NamedTuple):
 
     Attributes:
         columns: the columns that identify a row; empty if the sink only adds rows.
-        sequence: the column that orders the rows of a key.
+        sequence: the columns that order the rows of a key.
     """
 
     columns: tuple[str, ...] = ()
-    sequence: str | None = None
+    sequence: tuple[str, ...] = ()
 
 
 def keys_of(query: Query) -> Keys:
     """The keys of the query's first sink that has keys."""
     for sink in query.to:
         if sink.delta and sink.delta.merge:
-            return Keys(sink.delta.merge.keys, sink.delta.merge.sequence_by)
+            return Keys(sink.delta.merge.keys, sink.delta.merge.sequence_by or ())
         if sink.jdbc and sink.jdbc.upsert:
             return Keys(sink.jdbc.upsert.keys)
     return Keys()
 
 
-def as_cells(batch: DataFrame, number: int, sequence: str | None) -> DataFrame:
+def as_cells(batch: DataFrame, number: int, sequence: Sequence[str]) -> DataFrame:
     """The rows of a batch as a scratch table has them."""
     named = batch.toDF(*(f"c{index}" for index in range(len(batch.columns))))
     cells = [
@@ -55,9 +55,11 @@ def as_cells(batch: DataFrame, number: int, sequence: str | None) -> DataFrame:
         for name in named.columns
     ]
     places = {name.lower(): f"c{index}" for index, name in enumerate(batch.columns)}
-    order = F.col(places[sequence.lower()]) if sequence and sequence.lower() in places else F.lit(0)
+    order = [F.col(places[name.lower()]) for name in sequence if name.lower() in places]
     return named.select(
-        F.lit(number).cast("long").alias("batch"), F.array(*cells).alias("cells"), order.alias("sequence")
+        F.lit(number).cast("long").alias("batch"),
+        F.array(*cells).alias("cells"),
+        F.struct(F.lit(0), *order).alias("sequence"),
     )
 
 

@@ -5,8 +5,9 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from mainstem.dataframes import positions
 from mainstem.dataframes.decode import schemas
 from mainstem.language.model.decode import Decode
 
@@ -16,7 +17,10 @@ FOLDERS: Final = "__mainstem_folders"
 """Column, a STRUCT: values of the schema's columns that names of folders have, as in `day=2013-01-01`."""
 FAULT: Final = "__mainstem_fault"
 """Column, a STRING: why the record cannot be decoded; null for most records."""
-_RECORD: Final = StructType().add("__mainstem_value", StringType()).add(FAULT, StringType())
+_INDEX: Final = "__mainstem_index"
+_RECORD: Final = (
+    StructType().add("__mainstem_value", StringType()).add(FAULT, StringType()).add(_INDEX, LongType())
+)
 
 Load = Callable[[StructType, Mapping[str, str]], DataFrame]
 """Opens the files with a schema and options."""
@@ -25,7 +29,7 @@ Load = Callable[[StructType, Mapping[str, str]], DataFrame]
 def stream(
     session: SparkSession, path: str, occurrence: str, decode: Decode, options: Mapping[str, str]
 ) -> DataFrame:
-    """Records of new files as a stream: value STRING, file STRING, the column `FAULT`, and `FOLDERS` if folders have values.
+    """Records of new files as a stream: value STRING, file STRING, `FAULT`, `POSITION`, and `FOLDERS` if folders have values.
 
     Args:
         session: the query's session.
@@ -38,7 +42,7 @@ def stream(
     def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
         return session.readStream.format(FORMAT).schema(schema).options(**layout).name(occurrence).load(path)
 
-    return _records(load, decode, options)
+    return _records(load, decode, options, occurrence)
 
 
 def table(session: SparkSession, path: str, decode: Decode, options: Mapping[str, str]) -> DataFrame:
@@ -47,7 +51,7 @@ def table(session: SparkSession, path: str, decode: Decode, options: Mapping[str
     def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
         return session.read.format(FORMAT).schema(schema).options(**layout).load(path)
 
-    return _records(load, decode, options)
+    return _records(load, decode, options).drop(positions.POSITION)
 
 
 def columns(decode: Decode) -> StructType:
@@ -65,7 +69,7 @@ def is_many(options: Mapping[str, str]) -> bool:
     return _is_true(_lower(options), "multiline")
 
 
-def _records(load: Load, decode: Decode, options: Mapping[str, str]) -> DataFrame:
+def _records(load: Load, decode: Decode, options: Mapping[str, str], occurrence: str = "") -> DataFrame:
     schema = columns(decode)
     layout = _layout(decode, options)
     partition_columns = load(_RECORD, layout).columns[len(_RECORD) :]
@@ -76,9 +80,13 @@ def _records(load: Load, decode: Decode, options: Mapping[str, str]) -> DataFram
     folder_column = (
         [F.struct(*[F.col(f"`{field.name}`") for field in folders]).alias(FOLDERS)] if folders else []
     )
-    value, fault = (F.col(name) for name in _RECORD.names)
-    return files.select(
-        value.alias("value"), fault.alias(FAULT), F.col("_metadata.file_path").alias("file"), *folder_column
+    value, fault, index = (F.col(name) for name in _RECORD.names)
+    return positions.with_file_position(files, occurrence, index).select(
+        value.alias("value"),
+        fault.alias(FAULT),
+        F.col("_metadata.file_path").alias("file"),
+        F.col(positions.POSITION),
+        *folder_column,
     )
 
 

@@ -8,12 +8,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BooleanType, DataType, StringType, StructType
 
+from mainstem.dataframes import positions
 from mainstem.dataframes.decode import misfits
 from mainstem.dataframes.decode.format import UNFIT, no_text, parser_options, text_of
 from mainstem.dataframes.decode.values import has_whole_escapes, is_unaltered, with_wide_bytes
 
 
 _OBJECT: Final = "__mainstem_object"
+_NUMBER: Final = "__mainstem_number"
 _CORRUPT: Final = "__mainstem_corrupt"
 _END: Final = "__mainstem_end"
 LIMITS: Final = {"maxNestingDepth": 1000, "maxStringLen": 20_000_000, "maxNumLen": 1000}
@@ -140,10 +142,12 @@ def objects(records: DataFrame, record: str, whole: str) -> DataFrame:
     """
     elements = F.col(record)[_OBJECT]
     no_element = F.lit(None).cast(_element(records.schema[record].dataType))
-    rows = records.withColumn(
-        record, F.explode(F.when(F.col(whole), elements).otherwise(F.array(no_element)))
-    )
-    return rows.withColumn(record, F.struct(F.col(record).alias(_OBJECT)))
+    exploded = F.posexplode(F.when(F.col(whole), elements).otherwise(F.array(no_element)))
+    others = [name for name in records.columns if name != record]
+    rows = records.select(*others, exploded.alias(_NUMBER, record))
+    if positions.POSITION in others:
+        rows = rows.withColumn(positions.POSITION, positions.at_element(F.col(_NUMBER)))
+    return rows.withColumn(record, F.struct(F.col(record).alias(_OBJECT))).drop(_NUMBER)
 
 
 def _narrow(column: Column, kind: DataType) -> Column:

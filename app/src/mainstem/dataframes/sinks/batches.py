@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from mainstem.dataframes import positions
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.options.triggers import with_trigger
@@ -20,7 +21,6 @@ from mainstem.dataframes.sinks.merge import merger
 from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.custom import SparkSink
-from mainstem.language.model.connectors.delta import DeltaSink
 from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, MemorySink, NoopSink
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from mainstem.language.model.connectors.kinds import SinkKind
@@ -65,7 +65,8 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
         if only_sink and not in_batches(only_sink.connector, query)
         else None
     )
-    stream = (shape(frame, only_sink) if only_sink and native_writer else frame).writeStream
+    rows = shape(frame, only_sink) if only_sink and native_writer else ordered(frame, query)
+    stream = rows.writeStream
     stream = stream.queryName(query.name).outputMode(query.output_mode)
     stream = with_trigger(stream, query).option("checkpointLocation", checkpoint)
     if native_writer:
@@ -75,6 +76,12 @@ def writer(frame: DataFrame, query: Query, checkpoint: str, connections: Connect
     return stream.foreachBatch(
         in_turn([(sink.name, batch_writer(frame, query, sink, connections)) for sink in query.to])
     )
+
+
+def ordered(frame: DataFrame, query: Query) -> DataFrame:
+    """The query's rows, with the position of their records if a sink needs it."""
+    merges = (sink.delta.merge for sink in query.to if sink.delta and sink.delta.merge)
+    return positions.carried(frame) if any(merge.takes_later for merge in merges) else frame
 
 
 def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
@@ -103,12 +110,19 @@ def in_turn(writers: Sequence[tuple[str, BatchWriter]]) -> BatchWriter:
 
 
 def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connections) -> BatchWriter:
-    """The writer of one sink's batches.
+    """The writer of one sink's batches; only a merge sees the position of their records.
 
     Raises:
         NotReady: Python code does not exist or cannot be used; `SecretNotFound`.
         Py4JJavaError: a database refuses the sink.
     """
+    if sink.delta and sink.delta.merge:
+        return merger(sink.delta)
+    write = _writer_of_columns(frame.drop(positions.POSITION), query, sink, connections)
+    return lambda batch, batch_id: write(batch.drop(positions.POSITION), batch_id)
+
+
+def _writer_of_columns(frame: DataFrame, query: Query, sink: Sink, connections: Connections) -> BatchWriter:
     session, mode = frame.sparkSession, query.output_mode
     if own := own_writer(sink.connector, BatchContext(frame, query, sink.name, connections)):
         return own
@@ -126,11 +140,6 @@ def batch_writer(frame: DataFrame, query: Query, sink: Sink, connections: Connec
 def own_writer(_sink: SinkKind, _context: BatchContext) -> BatchWriter | None:
     """Mainstem's own writer of batches, by the kind of sink; None for a sink that Spark's writer writes."""
     return None
-
-
-@own_writer.register
-def _merging(sink: DeltaSink, _context: BatchContext) -> BatchWriter | None:
-    return merger(sink) if sink.merge else None
 
 
 @own_writer.register

@@ -9,24 +9,23 @@ because a query writes a table only once.
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType
-from pyspark.sql.window import Window
 
+from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
+from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
 
 
 MERGE_KEY_REPEATED: Final = "mainstem:MergeKeyRepeated:"
-_RANK: Final = "__mainstem_rank"
 _REMOVES: Final = "__mainstem_removes"
 _TRANSACTION: Final = "spark.databricks.delta.write.txn"
 _locks: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
@@ -54,7 +53,7 @@ def merger(sink: DeltaSink) -> BatchWriter:
         path = absolute_path(sink.path)
         with exclusive(path):
             try:
-                _ensure_table(session, sink, path, batch.drop(*(merge.except_columns or ())))
+                _ensure_table(session, sink, path, batch.drop(POSITION, *(merge.except_columns or ())))
                 session.conf.set(f"{_TRANSACTION}AppId", checkpoint)
                 session.conf.set(f"{_TRANSACTION}Version", str(batch_id))
                 _merge(session, sink, merge, path, batch)
@@ -104,54 +103,31 @@ def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
 
     except_names = {name.lower() for name in merge.except_columns or ()}
     values: Any = {
-        quote(name): f"source.{quote(name)}" for name in batch.columns if name.lower() not in except_names
+        quote(name): f"source.{quote(name)}"
+        for name in batch.columns
+        if name.lower() not in except_names and name != POSITION
     }
-    rows = newest(batch, merge.keys, merge.sequence_by) if merge.sequence_by else batch
-    rows = exact(rows, table_partitions(session, sink))
+    rows = exact(newest(batch, merge), table_partitions(session, sink))
     rows = rows.withColumn(_REMOVES, _removes(merge))
     on_keys = " AND ".join(f"target.{quote(key)} <=> source.{quote(key)}" for key in merge.keys)
     builder = DeltaTable.forPath(session, path).alias("target").merge(rows.alias("source"), on_keys)
     if sink.merge_schema:
         builder = builder.withSchemaEvolution()
-    not_older = _not_older(merge.sequence_by)
+    is_not_older = not_older(merge.sequence_by or ())
     if merge.delete_when:
-        builder = builder.whenMatchedDelete(f"source.{_REMOVES} AND {not_older}")
-    builder = builder.whenMatchedUpdate(not_older, values).whenNotMatchedInsert(
+        builder = builder.whenMatchedDelete(f"source.{_REMOVES} AND {is_not_older}")
+    builder = builder.whenMatchedUpdate(is_not_older, values).whenNotMatchedInsert(
         f"NOT source.{_REMOVES}", values
     )
     builder.execute()
 
 
 def _removes(merge: Merge) -> Column:
-    """Whether a row removes its key. Without a sequence it fails the batch if another row has equal keys: Delta itself fails
-    only if the table has the keys already, and else would insert both rows.
+    """Whether a row removes its key. It fails the batch if no row of the key is the newest: Delta itself fails only if the
+    table has the keys already, and else would insert both rows.
     """
+    keys = f" two rows of one batch have equal keys ({', '.join(merge.keys)})"
+    sequence = f", equal values of sequenceBy ({', '.join(merge.sequence_by or ())}), and no known order"
+    message = F.concat(F.lit(MERGE_KEY_REPEATED), F.lit(keys + (sequence if merge.sequence_by else "")))
     removes = F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False))
-    if merge.sequence_by:
-        return removes
-    keys = [F.col(quote(key)) for key in merge.keys]
-    names = ", ".join(merge.keys)
-    message = F.concat(F.lit(MERGE_KEY_REPEATED), F.lit(f" two rows of one batch have equal keys ({names})"))
-    is_repeated = F.count(F.lit(1)).over(Window.partitionBy(*keys)) > 1
-    return F.when(is_repeated, F.raise_error(message)).otherwise(removes)
-
-
-def newest(batch: DataFrame, keys: Sequence[str], sequence: str) -> DataFrame:
-    """For each key the row with the highest sequence; null is the lowest. Among equal rows always the same row wins."""
-    order = [F.col(quote(sequence)).desc_nulls_last()]
-    comparable = [quote(field.name) for field in batch.schema if not _has_map(field.dataType)]
-    order.append(F.xxhash64(*comparable))
-    first = Window.partitionBy(*(F.col(quote(key)) for key in keys)).orderBy(*order)
-    return batch.withColumn(_RANK, F.row_number().over(first)).where(F.col(_RANK) == 1).drop(_RANK)
-
-
-def _not_older(sequence: str | None) -> str:
-    if sequence is None:
-        return "true"
-    column = quote(sequence)
-    return f"(target.{column} IS NULL OR source.{column} >= target.{column})"
-
-
-def _has_map(kind: DataType) -> bool:
-    """Whether the type has a part that Spark cannot hash."""
-    return any(word in kind.simpleString() for word in ("map<", "variant"))
+    return F.when(F.col(UNDECIDED), F.raise_error(message)).otherwise(removes)

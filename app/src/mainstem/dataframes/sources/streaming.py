@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from mainstem.dataframes import positions
 from mainstem.dataframes.decode import decoding, file_records, schemas
 from mainstem.dataframes.options import connector, delta, kafka, source_options
 from mainstem.dataframes.options.connections import Connections
@@ -62,7 +63,7 @@ class Reader:
         self._connections = connections
 
     def stream(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
-        """The rows of a streaming source; of a source with a decoder the undecoded records.
+        """The rows of a streaming source; of a source with a decoder the undecoded records. They may have a `POSITION`.
 
         `occurrence` is the name of the source's occurrence in the query.
         """
@@ -93,6 +94,7 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
     frame = reader.stream(session, source, occurrence)
     if source.decoding:
         frame = _decode(frame, source, source.decoding, occurrence).rows()
+    frame = frame.drop(positions.POSITION)
     return with_watermark(frame, source.watermark, occurrence)
 
 
@@ -148,8 +150,10 @@ def open_stream(source: SourceKind, _context: StreamContext) -> DataFrame:
 def _kafka(source: KafkaSource, context: StreamContext) -> DataFrame:
     options = kafka.source_options(source, context.connections.kafka[source.connection])
     if source.bounded:
-        return context.session.read.format("kafka").options(**options).load()
-    return context.load("kafka", options)
+        records = context.session.read.format("kafka").options(**options).load()
+    else:
+        records = context.load("kafka", options)
+    return positions.with_kafka_position(records, context.occurrence)
 
 
 @open_stream.register
@@ -161,7 +165,9 @@ def _files(source: FilesSource, context: StreamContext) -> DataFrame:
     reader = session.readStream.format(source.format).options(**options)
     if source.format != "text":
         reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
-    return reader.name(occurrence).load(source.path)
+    rows = reader.name(occurrence).load(source.path)
+    index = F.col("_metadata.row_index") if source.format == "parquet" else None
+    return positions.with_file_position(rows, occurrence, index)
 
 
 @open_stream.register

@@ -62,7 +62,7 @@ FAILURE_PATTERNS: Final = (
     _raised(
         MERGE_KEY_REPEATED,
         reasons.MERGE_KEY_REPEATED,
-        "set merge.sequenceBy, or aggregate by the keys",
+        "add a column to merge.sequenceBy that orders them, or aggregate by the keys",
     ),
     _pattern(
         r"mainstem:FilesExpired:(?P<detail>[^\n]*)",

@@ -1,17 +1,17 @@
 """Delta tables: streams from a table, and sinks that write, merge into and maintain a table."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field
 
 from mainstem import reasons
 from mainstem.language.base import (
     ByteSize,
-    Column,
     Columns,
     Duration,
     Model,
+    OneOrMoreColumns,
     Options,
     PositiveInt,
     Predicate,
@@ -100,15 +100,23 @@ class Merge(Model):
 
     keys: Columns
     """Columns that identify a row."""
-    sequence_by: Column | None = None
-    """Column that orders the changes of a key. The merge uses the row of a batch with the highest value, and skips
-    this row if the table's row has a higher value. Null is lower than every value. Without this field, two rows of a batch with equal keys are an
-    error."""
+    sequence_by: OneOrMoreColumns | None = None
+    """Column that orders the changes of a key, or several columns: the second one decides if the first ones are equal. The
+    merge uses the row of a batch with the highest value, and skips this row if the table's row has a higher value. Null is
+    lower than every value. Without this field, two rows of a batch with equal keys are an error."""
+    on_equal_sequence: Literal["takeLater", "fail"] = "takeLater"
+    """For different rows of a batch with equal keys and equal `sequenceBy`: `takeLater` uses the row whose record is the later
+    one in the source, and fails the batch if the source shows no order. `fail` always fails the batch."""
     delete_when: Predicate | None = None
     """Condition in SQL over the query's columns, such as `op = 'D'`. A row that meets it removes the table's row, and
     the merge does not write it."""
     except_columns: Columns | None = None
     """Columns that the merge does not write, such as the column in `deleteWhen`."""
+
+    @property
+    def takes_later(self) -> bool:
+        """Whether the order of records in the source decides between rows with equal keys and equal sequences."""
+        return self.sequence_by is not None and self.on_equal_sequence == "takeLater"
 
 
 class Optimize(Model):
@@ -212,7 +220,8 @@ class DeltaSink(SinkKind):
         yield from column_paths("partitionBy", self.partition_by)
         if self.merge:
             yield from column_paths("keys", self.merge.keys, "merge")
-            yield from column_paths("sequenceBy", self.merge.sequence_by, "merge")
+            sequence = self.merge.sequence_by or ()
+            yield from column_paths("sequenceBy", sequence[0] if len(sequence) == 1 else sequence, "merge")
             yield from column_paths("exceptColumns", self.merge.except_columns, "merge")
         if self.maintenance and self.maintenance.optimize:
             yield from column_paths(

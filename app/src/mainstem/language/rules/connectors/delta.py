@@ -48,10 +48,12 @@ def merges(context: Context) -> Iterator[Problem]:
         if sink.merge is None:
             continue
         keys = {name.lower() for name in sink.merge.keys}
-        if (sequence := (sink.merge.sequence_by or "").lower()) in keys:
-            message = f"{sink.merge.sequence_by!r} is also a key, so each change would be a separate row; use a column that is not a key"
-            yield context.problem((*path, "merge", "sequenceBy"), message, reasons.FIELDS_CONFLICT)
-        required = keys | {sequence} | {name.lower() for name in sink.partition_by or ()}
+        sequence = sink.merge.sequence_by or ()
+        for name in sequence:
+            if name.lower() in keys:
+                message = f"{name!r} is also a key, so each change would be a separate row; use a column that is not a key"
+                yield context.problem((*path, "merge", "sequenceBy"), message, reasons.FIELDS_CONFLICT)
+        required = keys.union(name.lower() for name in (*sequence, *(sink.partition_by or ())))
         for index, name in enumerate(sink.merge.except_columns or ()):
             if name.lower() in required:
                 message = f"{name!r} is a key, the sequence or a partition column; the table needs it, so remove it here"

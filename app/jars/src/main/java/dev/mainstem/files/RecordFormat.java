@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -23,8 +24,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Spark's file format of undecoded records: {@link #VALUE} has the record's text, and {@link #FAULT} the reason why it
- * cannot be decoded, or null.
+ * Spark's file format of undecoded records: {@link #VALUE} has the record's text, {@link #FAULT} the reason why it
+ * cannot be decoded, or null, and {@link #INDEX} its number in its part of the file.
  *
  * <p>Options: those of Spark's text reader and of {@link Layout}.
  */
@@ -34,6 +35,9 @@ public final class RecordFormat extends TextFileFormat {
 
     /** Column with the reason why the record cannot be decoded; null for most records. */
     static final String FAULT = "__mainstem_fault";
+
+    /** Column with the number of the record in its part of the file, from 0. */
+    static final String INDEX = "__mainstem_index";
 
     private static final long serialVersionUID = 1L;
     private static final StructType TEXT = new StructType().add("value", DataTypes.StringType);
@@ -50,7 +54,13 @@ public final class RecordFormat extends TextFileFormat {
 
     @Override
     public Option<StructType> inferSchema(SparkSession session, Map<String, String> options, Seq<FileStatus> files) {
-        return Option.apply(new StructType().add(VALUE, DataTypes.StringType).add(FAULT, DataTypes.StringType));
+        return Option.apply(new StructType()
+                .add(VALUE, DataTypes.StringType).add(FAULT, DataTypes.StringType).add(INDEX, DataTypes.LongType));
+    }
+
+    @Override
+    public boolean supportDataType(DataType type) {
+        return type.equals(DataTypes.LongType) || super.supportDataType(type);
     }
 
     @Override
@@ -92,6 +102,7 @@ public final class RecordFormat extends TextFileFormat {
         private final FileRecords records;
         private final String[] columns;
         private final UnsafeRowWriter row;
+        private long index;
 
         Rows(FileRecords records, String[] columns) {
             this.records = records;
@@ -110,14 +121,22 @@ public final class RecordFormat extends TextFileFormat {
             row.reset();
             row.zeroOutNullBytes();
             for (int field = 0; field < columns.length; field++) {
-                UTF8String text = columns[field].equals(VALUE) ? next.value : next.fault;
-                if (text == null) {
-                    row.setNullAt(field);
+                if (columns[field].equals(INDEX)) {
+                    row.write(field, index);
                 } else {
-                    row.write(field, text);
+                    write(field, columns[field].equals(VALUE) ? next.value : next.fault);
                 }
             }
+            index++;
             return row.getRow();
+        }
+
+        private void write(int field, UTF8String text) {
+            if (text == null) {
+                row.setNullAt(field);
+            } else {
+                row.write(field, text);
+            }
         }
     }
 }
