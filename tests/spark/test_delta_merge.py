@@ -163,7 +163,8 @@ def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) ->
     failure = classify(caught.value)
     assert (failure.reason, failure.permanent) == ("MergeKeyRepeated", True)
     assert failure.message == (
-        "two rows of one batch have equal keys (id); set merge.sequenceBy, or aggregate by the keys (sink 'table')"
+        "two rows of one batch have equal keys (id); "
+        "add a column to merge.sequenceBy that orders them, or aggregate by the keys (sink 'table')"
     )
     assert bench.rows("out") == before
 

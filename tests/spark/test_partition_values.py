@@ -220,7 +220,7 @@ def test_a_merge_replaces_by_equal_keys_always(spark: SparkSession, tmp_path: Pa
     rows = selected(kind, KEYS[kind], "merge")
     sql = rows.replace("row.p", "row.p, batch").replace("SELECT explode", "SELECT batch, explode")
     whole = spec(tmp_path, "merge", sql)
-    merge = {"keys": ["p"], "sequenceBy": "batch"}  # 0.0 and -0.0 are equal
+    merge = {"keys": ["p"], "sequenceBy": ["batch", "id"]}  # 0.0 and -0.0 are equal, and come from one record
     whole["queries"][0]["to"][0]["delta"] = {"path": f"{tmp_path}/out", "merge": merge}
     used = sparks.run(spark, whole)
     table = used.read.format("delta").load(f"{tmp_path}/out")
