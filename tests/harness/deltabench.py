@@ -17,6 +17,7 @@ class DeltaBench:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
         self.folder = folder
+        self.conf: dict[str, str] = {}
 
     def path(self, table: str) -> str:
         """Folder of a table."""
@@ -55,10 +56,16 @@ class DeltaBench:
         Raises:
             StreamingQueryException: the query failed.
         """
-        [document] = read_text(self.document(source, query, sql))
+        return self.run_text(self.document(source, query, sql))
+
+    def run_text(self, text: str) -> Any:
+        """As `run`, with the text of a document of one query."""
+        [document] = read_text(text)
         graph = document.graph
         [asked] = graph.spec.queries
         session = self.spark.newSession()
+        for key, value in self.conf.items():
+            session.conf.set(key, value)
         handle = start(session, build(session, graph, asked), asked)
         handle.awaitTermination(120)
         return handle

@@ -42,10 +42,11 @@ def with_file_position(rows: DataFrame, occurrence: str, index: Column | None = 
         occurrence: name of the source's occurrence in the query.
         index: the number of the row in its part of the file; without it the rows of a file have no order.
     """
+    metadata = rows.metadataColumn("_metadata")  # also if the rows have a column of this name
     fields = {
-        "time": F.col("_metadata.file_modification_time"),
-        "file": F.col("_metadata.file_path"),
-        "start": F.col("_metadata.file_block_start"),
+        "time": metadata["file_modification_time"],
+        "file": metadata["file_path"],
+        "start": metadata["file_block_start"],
     }
     number = {} if index is None else {"index": index}
     return rows.withColumn(POSITION, _position(F.lit(occurrence), **fields, **number))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
@@ -51,7 +51,7 @@ def table(session: SparkSession, path: str, decode: Decode, options: Mapping[str
     def load(schema: StructType, layout: Mapping[str, str]) -> DataFrame:
         return session.read.format(FORMAT).schema(schema).options(**layout).load(path)
 
-    return _records(load, decode, options).drop(positions.POSITION)
+    return _records(load, decode, options)
 
 
 def columns(decode: Decode) -> StructType:
@@ -69,7 +69,10 @@ def is_many(options: Mapping[str, str]) -> bool:
     return _is_true(_lower(options), "multiline")
 
 
-def _records(load: Load, decode: Decode, options: Mapping[str, str], occurrence: str = "") -> DataFrame:
+def _records(
+    load: Load, decode: Decode, options: Mapping[str, str], occurrence: str | None = None
+) -> DataFrame:
+    """The records; with their position if they are the occurrence of a stream."""
     schema = columns(decode)
     layout = _layout(decode, options)
     partition_columns = load(_RECORD, layout).columns[len(_RECORD) :]
@@ -81,13 +84,12 @@ def _records(load: Load, decode: Decode, options: Mapping[str, str], occurrence:
         [F.struct(*[F.col(f"`{field.name}`") for field in folders]).alias(FOLDERS)] if folders else []
     )
     value, fault, index = (F.col(name) for name in _RECORD.names)
-    return positions.with_file_position(files, occurrence, index).select(
-        value.alias("value"),
-        fault.alias(FAULT),
-        F.col("_metadata.file_path").alias("file"),
-        F.col(positions.POSITION),
-        *folder_column,
-    )
+    position: list[Column] = []
+    if occurrence is not None:
+        files = positions.with_file_position(files, occurrence, index)
+        position = [F.col(positions.POSITION)]
+    file = F.col("_metadata.file_path").alias("file")
+    return files.select(value.alias("value"), fault.alias(FAULT), file, *position, *folder_column)
 
 
 def _layout(decode: Decode, options: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
-from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older
+from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
@@ -129,5 +129,4 @@ def _removes(merge: Merge) -> Column:
     keys = f" two rows of one batch have equal keys ({', '.join(merge.keys)})"
     sequence = f", equal values of sequenceBy ({', '.join(merge.sequence_by or ())}), and no known order"
     message = F.concat(F.lit(MERGE_KEY_REPEATED), F.lit(keys + (sequence if merge.sequence_by else "")))
-    removes = F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False))
-    return F.when(F.col(UNDECIDED), F.raise_error(message)).otherwise(removes)
+    return F.when(F.col(UNDECIDED), F.raise_error(message)).otherwise(removes(merge))

@@ -18,14 +18,13 @@ UNDECIDED: Final = "__mainstem_undecided"
 """Column, a BOOLEAN: whether another row of the batch is as new as this row."""
 _RANK: Final = "__mainstem_rank"
 _FIRST: Final = "__mainstem_first"
-_SEQUENCE: Final = "__mainstem_sequence"
 _VALUES: Final = "__mainstem_values"
 
 
 def newest(batch: DataFrame, merge: Merge) -> DataFrame:
     """For each key the row with the highest sequence; null is the lowest. Of rows with equal sequences the later record.
 
-    Rows that are equal in all columns count as one. Without `sequenceBy` no row is newer than another one of its key.
+    Rows that the merge would write alike count as one. Without `sequenceBy` no row is newer than another one of its key.
 
     Args:
         batch: the rows, with `POSITION` if the order of their records is known.
@@ -34,22 +33,29 @@ def newest(batch: DataFrame, merge: Merge) -> DataFrame:
     Returns:
         the rows without `POSITION`, with the column `UNDECIDED`: where it is true, no row of the key is the newest.
     """
-    columns = batch.drop(POSITION).columns
+    of_key = Window.partitionBy(*map(quote, merge.keys))
+    rows = batch
+    if merge.sequence_by:  # alone, so that Spark drops the older rows before the shuffle
+        by_sequence = of_key.orderBy(*(F.col(quote(name)).desc_nulls_last() for name in merge.sequence_by))
+        rows = rows.withColumn(_RANK, F.rank().over(by_sequence)).where(F.col(_RANK) == 1)
     is_known = POSITION in batch.columns and merge.takes_later
-    sequence = [quote(name) for name in merge.sequence_by or ()]
     compared = {
-        _SEQUENCE: F.struct(F.lit(0), *sequence),
         POSITION: F.col(POSITION) if is_known else F.lit(None).cast(positions.TYPE),
-        _VALUES: F.struct(*(_comparable(field) for field in batch.drop(POSITION).schema)),
+        _VALUES: F.struct(removes(merge), *map(_comparable, _written(batch, merge))),
     }
-    newest_first = Window.partitionBy(*map(quote, merge.keys)).orderBy(
-        *(F.col(name).desc_nulls_last() for name in (*sequence, POSITION))
+    latest_first = of_key.orderBy(F.col(POSITION).desc_nulls_last())
+    rows = rows.withColumns(compared).withColumns(
+        {_RANK: F.row_number().over(latest_first), _FIRST: F.first(F.struct(*compared)).over(latest_first)}
     )
-    rows = batch.withColumns(compared).withColumns(
-        {_RANK: F.row_number().over(newest_first), _FIRST: F.first(F.struct(*compared)).over(newest_first)}
-    )
-    rows = rows.withColumn(UNDECIDED, (F.col(_RANK) > 1) & (_is_undecided() if sequence else F.lit(True)))
+    undecided = _is_undecided() if merge.sequence_by else F.lit(True)
+    rows = rows.withColumn(UNDECIDED, (F.col(_RANK) > 1) & undecided)
+    columns = batch.drop(POSITION).columns
     return rows.where((F.col(_RANK) == 1) | F.col(UNDECIDED)).select(*map(quote, columns), UNDECIDED)
+
+
+def removes(merge: Merge) -> Column:
+    """Whether a row removes its key; never null."""
+    return F.coalesce(F.expr(merge.delete_when or "false"), F.lit(False))
 
 
 def not_older(sequence: Sequence[str]) -> str:
@@ -63,13 +69,19 @@ def not_older(sequence: Sequence[str]) -> str:
 
 
 def _is_undecided() -> Column:
-    """Whether a row is as new as the first row of its key, and differs from it; both are known."""
+    """Whether a row differs from the first row of its key, and is not known to be an earlier record; never null."""
     is_earlier_record = _is_as_first(f"{POSITION}.{positions.ORIGIN}") & ~_is_as_first(POSITION)
-    return _is_as_first(_SEQUENCE) & ~is_earlier_record & ~_is_as_first(_VALUES)
+    return ~is_earlier_record & ~_is_as_first(_VALUES)
 
 
 def _is_as_first(name: str) -> Column:
     return F.col(name).eqNullSafe(F.col(f"{_FIRST}.{name}"))
+
+
+def _written(batch: DataFrame, merge: Merge) -> list[StructField]:
+    """The columns that the merge writes."""
+    others = {name.lower() for name in (POSITION, *(merge.except_columns or ()))}
+    return [field for field in batch.schema if field.name.lower() not in others]
 
 
 def _comparable(field: StructField) -> Column:

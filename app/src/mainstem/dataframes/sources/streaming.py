@@ -166,7 +166,7 @@ def _files(source: FilesSource, context: StreamContext) -> DataFrame:
     if source.format != "text":
         reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
     rows = reader.name(occurrence).load(source.path)
-    index = F.col("_metadata.row_index") if source.format == "parquet" else None
+    index = rows.metadataColumn("_metadata")["row_index"] if source.format == "parquet" else None
     return positions.with_file_position(rows, occurrence, index)
 
 

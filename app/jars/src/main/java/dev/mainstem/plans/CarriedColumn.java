@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
-import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
-import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
@@ -33,14 +31,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * Carries a column from the sources of a plan through the views above them, although no view names it.
  *
  * <p>It passes only through steps that keep each row as it is, so that a value still belongs to the record that the row
- * comes from. It ends at an aggregation, at a join of two streams, whose stored state must not change, and at every step
- * that is not listed here.
+ * comes from. It ends at an aggregation, at a deduplication, which keeps any one of equal rows, at a join of two streams,
+ * whose stored state must not change, and at every step that is not listed here.
  */
 public final class CarriedColumn {
     private static final List<Class<? extends LogicalPlan>> KEEPS_ROWS = List.of(
             Project.class, Filter.class, SubqueryAlias.class, View.class, EventTimeWatermark.class, CollectMetrics.class,
-            Generate.class, Union.class, Deduplicate.class, DeduplicateWithinWatermark.class, ResolvedHint.class,
-            RepartitionOperation.class);
+            Generate.class, Union.class, ResolvedHint.class, RepartitionOperation.class);
 
     private CarriedColumn() {}
 
@@ -76,7 +73,7 @@ public final class CarriedColumn {
         List<LogicalPlan> children = new ArrayList<>();
         int carriers = 0;
         for (LogicalPlan child : CollectionConverters.asJava(plan.children())) {
-            LogicalPlan carrying = carrying(child, column);
+            LogicalPlan carrying = isSide(plan, child) ? null : carrying(child, column);
             carriers += carrying == null ? 0 : 1;
             children.add(carrying == null ? child : project(child.output(), carrying, column));
         }
@@ -88,6 +85,11 @@ public final class CarriedColumn {
         }
         LogicalPlan carrying = (LogicalPlan) plan.withNewChildren(seq(children));
         return attribute(carrying, column) == null ? null : carrying;
+    }
+
+    /** Whether a child is the table that a stream is joined with. */
+    private static boolean isSide(LogicalPlan plan, LogicalPlan child) {
+        return plan instanceof Join && plan.isStreaming() && !child.isStreaming();
     }
 
     /** Whether a step keeps each row as it is, beside the column that some of its children carry. */
