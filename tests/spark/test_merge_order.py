@@ -153,7 +153,7 @@ UNDECIDED = {
 @pytest.mark.parametrize("view", only(UNDECIDED, ("rows of one record",)))
 def test_a_batch_fails_if_no_record_is_known_to_be_the_later_one(bench: Bench, view: str) -> None:
     bench.file("1", lines([(1, "a", 1), (1, "b", 1)]))
-    more = {"outputMode": "append"} if view == "join of streams" else {}
+    more: dict[str, Any] = {"outputMode": "append"} if view == "join of streams" else {}
     assert bench.failure(UNDECIDED[view], **more) == []
 
 
@@ -217,7 +217,7 @@ def test_rows_that_are_written_alike_count_as_one(bench: Bench) -> None:
         1
     )
     rows.write.orc(bench.path("in"))
-    source = {"format": "orc", "schema": f"{SCHEMA}, op STRING"}
+    source: dict[str, Any] = {"format": "orc", "schema": f"{SCHEMA}, op STRING"}
     bench.merge(merge={"exceptColumns": ["op"]}, **source)
     assert bench.rows("out") == [(1, "a", 1)]
     rows.selectExpr("2 AS id", "v", "seq", "op").write.mode("append").orc(bench.path("in"))
@@ -236,14 +236,14 @@ def test_a_document_can_fail_every_batch_with_equal_sequences(bench: Bench) -> N
 
 def test_the_second_column_of_a_sequence_decides_if_the_first_ones_are_equal(bench: Bench) -> None:
     """Within a batch and against the table; null is the lowest value in each column."""
-    columns = {"merge": {"keys": ["id"], "sequenceBy": ["seq", "v"]}}
+    columns: dict[str, Any] = {"keys": ["id"], "sequenceBy": ["seq", "v"]}
     rows = [(1, "b", 2), (1, "a", 2), (1, "z", 1), (2, "a", None), (2, None, None), (3, None, 1), (4, "b", 2)]
     bench.file("1", lines(rows))
-    bench.merge(**columns)
+    bench.merge(merge=columns)
     assert bench.rows("out") == [(1, "b", 2), (2, "a", None), (3, None, 1), (4, "b", 2)]
     older = [(1, "a", 2), (1, "z", 1), (1, "z", None), (2, None, None), (4, None, 2)]
     bench.file("2", lines([*older, (3, "a", 1)]))
-    bench.merge(**columns)
+    bench.merge(merge=columns)
     assert bench.rows("out") == [(1, "b", 2), (2, "a", None), (3, "a", 1), (4, "b", 2)]
 
 
