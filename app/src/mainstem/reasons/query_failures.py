@@ -29,7 +29,7 @@ PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(
 )
 MERGE_KEY_REPEATED: Final = query_failure(
     "MergeKeyRepeated",
-    "Two different rows of one batch have equal merge keys, and neither `sequenceBy` nor the source shows which is newer.",
+    "Two rows of one batch have equal merge keys, and neither `sequenceBy` nor the source shows which is newer.",
     "Add a column to `merge.sequenceBy` that orders them, or aggregate by the keys.",
     Restarted.NO,
 )

@@ -118,9 +118,8 @@ def _structural(node: Schema, models: dict[str, Schema]) -> Schema:
     """A node with every `$ref` resolved, and only with keys that a structural schema may have."""
     if name := referred(node):
         node = models[name] | {key: value for key, value in node.items() if key != "$ref"}
-    if node.get(
-        "x-one-or-more"
-    ):  # a structural schema has one type for a field; the operator checks the field
+    if node.get("x-one-or-more"):
+        # A structural schema has one type for a field, so the operator checks this one.
         return {"description": node["description"], "x-kubernetes-preserve-unknown-fields": True}
     kept = {key: value for key, value in node.items() if key in _KEPT or key.startswith("x-kubernetes-")}
     if kept.get("x-kubernetes-int-or-string"):

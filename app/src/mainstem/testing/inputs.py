@@ -15,6 +15,7 @@ from pyspark.sql.types import BinaryType, DataType, LongType, StringType, Struct
 from mainstem import reasons
 from mainstem.dataframes import positions
 from mainstem.dataframes.decode import schemas
+from mainstem.dataframes.decode.file_records import INDEX
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources.streaming import Reader
 from mainstem.errors import NotReady
@@ -37,7 +38,6 @@ _KAFKA: Final = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, timestampType INT, "
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
 )
-_INDEX: Final = "__mainstem_index"
 _RATE: Final = "timestamp TIMESTAMP, value BIGINT"
 
 
@@ -72,7 +72,7 @@ class GivenFiles(Reader):
             NotReady: `TableNotGiven`, for a bounded source; `SchemaNotGiven`.
         """
         schema = self._schema(source)
-        file_schema = StructType([*schema, StructField(_INDEX, LongType())])
+        file_schema = StructType([*schema, StructField(INDEX, LongType())])
         if source.streaming:
             folder = self._folder / source.name
             folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ class GivenFiles(Reader):
         else:
             file = self._bounded(source, schema)
             frame = session.read.schema(file_schema).option("mode", "FAILFAST").json(str(file))
-        frame = _positioned(frame, source, occurrence).drop(_INDEX)
+        frame = _positioned(frame, source, occurrence).drop(INDEX)
         return frame if source.kafka is None or source.kafka.include_headers else frame.drop("headers")
 
     def table(self, session: SparkSession, source: Source) -> DataFrame:
@@ -148,7 +148,7 @@ class GivenFiles(Reader):
             columns = [self._of_kafka(source, each) for each in columns]
         check(source.name, schema.fieldNames(), columns)
         return [
-            {name: _typed(value, schema[name].dataType) for name, value in record.items()} | {_INDEX: index}
+            {name: _typed(value, schema[name].dataType) for name, value in record.items()} | {INDEX: index}
             for index, record in enumerate(encoded(self._session, source.name, source.decoding, columns))
         ]
 
@@ -208,7 +208,7 @@ def _positioned(frame: DataFrame, source: Source, occurrence: str) -> DataFrame:
     if source.kafka:
         return positions.with_kafka_position(frame, occurrence)
     has_order = source.files and (source.decoding or source.files.format == "parquet")
-    return positions.with_file_position(frame, occurrence, F.col(_INDEX)) if has_order else frame
+    return positions.with_file_position(frame, occurrence, F.col(INDEX)) if has_order else frame
 
 
 def _of_table(source: Source) -> str | None:

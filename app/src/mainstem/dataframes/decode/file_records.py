@@ -17,9 +17,10 @@ FOLDERS: Final = "__mainstem_folders"
 """Column, a STRUCT: values of the schema's columns that names of folders have, as in `day=2013-01-01`."""
 FAULT: Final = "__mainstem_fault"
 """Column, a STRING: why the record cannot be decoded; null for most records."""
-_INDEX: Final = "__mainstem_index"
+INDEX: Final = "__mainstem_index"
+"""Column, a BIGINT: number of the record in its part of the file, from 0."""
 _RECORD: Final = (
-    StructType().add("__mainstem_value", StringType()).add(FAULT, StringType()).add(_INDEX, LongType())
+    StructType().add("__mainstem_value", StringType()).add(FAULT, StringType()).add(INDEX, LongType())
 )
 
 Load = Callable[[StructType, Mapping[str, str]], DataFrame]

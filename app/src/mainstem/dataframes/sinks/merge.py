@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
-from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes
+from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
@@ -101,12 +101,8 @@ def _append_nothing(sink: DeltaSink, path: str, rows: DataFrame) -> None:
 def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
     from delta.tables import DeltaTable
 
-    except_names = {name.lower() for name in merge.except_columns or ()}
-    values: Any = {
-        quote(name): f"source.{quote(name)}"
-        for name in batch.columns
-        if name.lower() not in except_names and name != POSITION
-    }
+    names = [quote(field.name) for field in written(batch, merge)]
+    values: Any = {name: f"source.{name}" for name in names}
     rows = exact(newest(batch, merge), table_partitions(session, sink))
     rows = rows.withColumn(_REMOVES, _removes(merge))
     on_keys = " AND ".join(f"target.{quote(key)} <=> source.{quote(key)}" for key in merge.keys)

@@ -34,23 +34,29 @@ def newest(batch: DataFrame, merge: Merge) -> DataFrame:
         the rows without `POSITION`, with the column `UNDECIDED`: where it is true, no row of the key is the newest.
     """
     of_key = Window.partitionBy(*map(quote, merge.keys))
-    rows = batch
-    if merge.sequence_by:  # alone, so that Spark drops the older rows before the shuffle
-        by_sequence = of_key.orderBy(*(F.col(quote(name)).desc_nulls_last() for name in merge.sequence_by))
-        rows = rows.withColumn(_RANK, F.rank().over(by_sequence)).where(F.col(_RANK) == 1)
+    if not merge.sequence_by:
+        return batch.drop(POSITION).withColumn(UNDECIDED, F.count(F.lit(1)).over(of_key) > 1)
+    # By the sequence alone, so that Spark drops the older rows before the shuffle.
+    by_sequence = of_key.orderBy(*(F.col(quote(name)).desc_nulls_last() for name in merge.sequence_by))
+    rows = batch.withColumn(_RANK, F.rank().over(by_sequence)).where(F.col(_RANK) == 1)
     is_known = POSITION in batch.columns and merge.takes_later
     compared = {
         POSITION: F.col(POSITION) if is_known else F.lit(None).cast(positions.TYPE),
-        _VALUES: F.struct(removes(merge), *map(_comparable, _written(batch, merge))),
+        _VALUES: F.struct(removes(merge), *map(_comparable, written(batch, merge))),
     }
     latest_first = of_key.orderBy(F.col(POSITION).desc_nulls_last())
     rows = rows.withColumns(compared).withColumns(
         {_RANK: F.row_number().over(latest_first), _FIRST: F.first(F.struct(*compared)).over(latest_first)}
     )
-    undecided = _is_undecided() if merge.sequence_by else F.lit(True)
-    rows = rows.withColumn(UNDECIDED, (F.col(_RANK) > 1) & undecided)
+    rows = rows.withColumn(UNDECIDED, (F.col(_RANK) > 1) & _is_undecided())
     columns = batch.drop(POSITION).columns
     return rows.where((F.col(_RANK) == 1) | F.col(UNDECIDED)).select(*map(quote, columns), UNDECIDED)
+
+
+def written(batch: DataFrame, merge: Merge) -> list[StructField]:
+    """The columns that the merge writes."""
+    others = {name.lower() for name in (POSITION, *(merge.except_columns or ()))}
+    return [field for field in batch.schema if field.name.lower() not in others]
 
 
 def removes(merge: Merge) -> Column:
@@ -76,12 +82,6 @@ def _is_undecided() -> Column:
 
 def _is_as_first(name: str) -> Column:
     return F.col(name).eqNullSafe(F.col(f"{_FIRST}.{name}"))
-
-
-def _written(batch: DataFrame, merge: Merge) -> list[StructField]:
-    """The columns that the merge writes."""
-    others = {name.lower() for name in (POSITION, *(merge.except_columns or ()))}
-    return [field for field in batch.schema if field.name.lower() not in others]
 
 
 def _comparable(field: StructField) -> Column:

@@ -21,7 +21,6 @@ import org.apache.spark.sql.catalyst.plans.logical.ResolvedHint;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.View;
-import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.classic.Dataset;
 import scala.collection.immutable.ArraySeq;
 import scala.collection.immutable.Seq;
@@ -55,14 +54,12 @@ public final class CarriedColumn {
     /** The plan without WITH clauses; null if a clause has several references, which would read its sources again. */
     private static LogicalPlan withSingleReferences(LogicalPlan plan) {
         Set<Long> referenced = new HashSet<>();
-        boolean clauses = false;
-        for (LogicalPlan node : nodes(plan)) {
-            clauses |= node instanceof WithCTE;
-            if (node instanceof CTERelationRef && !referenced.add(((CTERelationRef) node).cteId())) {
+        for (LogicalPlan leaf : CollectionConverters.asJava(plan.collectLeaves())) {
+            if (leaf instanceof CTERelationRef && !referenced.add(((CTERelationRef) leaf).cteId())) {
                 return null;
             }
         }
-        return clauses ? new InlineCTE(false, false).apply(plan) : plan;
+        return new InlineCTE(false, false).apply(plan);
     }
 
     /** The plan whose output has the column; null if the column does not reach it. */
@@ -116,14 +113,6 @@ public final class CarriedColumn {
         all.removeIf(other -> other.name().equals(column));
         all.add(attribute(carrying, column));
         return new Project(seq(all), carrying);
-    }
-
-    private static List<LogicalPlan> nodes(LogicalPlan plan) {
-        List<LogicalPlan> nodes = new ArrayList<>(List.of(plan));
-        for (int place = 0; place < nodes.size(); place++) {
-            nodes.addAll(CollectionConverters.asJava(nodes.get(place).children()));
-        }
-        return nodes;
     }
 
     private static <T> Seq<T> seq(List<T> values) {
