@@ -6,9 +6,11 @@ from typing import Any
 
 from deltalake import DeltaTable
 from mainstem.dataframes.query import build, start
-from mainstem.dataframes.sinks.merge import session_by_path
 from mainstem.language.document import read_text
+from mainstem.runtime.maintenance.maintenance import session_by_path
 from pyspark.sql import SparkSession
+
+from harness import tables
 
 
 class DeltaBench:
@@ -72,10 +74,7 @@ class DeltaBench:
 
     def rows(self, table: str, *columns: str) -> list[Any]:
         """What delta-rs reads of a table, sorted: values of one column, or tuples of several."""
-        if not (self.folder / table).exists():
-            return []
-        records = DeltaTable(self.path(table)).to_pyarrow_table().to_pylist()
-        tuples = [tuple(row[name] for name in columns or row) for row in records]
+        tuples = [tuple(row[name] for name in columns or row) for row in tables.records(self.folder / table)]
         tuples.sort(key=lambda row: [(value is None, value) for value in row])
         return [row[0] if len(row) == 1 else row for row in tuples]
 

@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable
 from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
@@ -18,6 +17,7 @@ from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import TICK, Supervisor
 from pyspark.sql import SparkSession
 
+from harness import tables
 from harness.documents import pipeline_head
 from harness.waiting import asked
 
@@ -54,9 +54,7 @@ class Stage:
         written.rename(self.folder / source / f"{name}.txt")
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        if not DeltaTable.is_deltatable(str(self.folder / table)):
-            return []
-        return sorted(DeltaTable(str(self.folder / table)).to_pyarrow_table().to_pylist(), key=str)
+        return sorted(tables.records(self.folder / table), key=str)
 
     @contextmanager
     def running(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
+from harness import tables
 from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.kafkasecured import SecuredBroker
@@ -88,12 +88,7 @@ class Rotation:
         self.sent += PORTION
 
     def table(self) -> list[int]:
-        folder = self.store.root / "rotation" / "table"
-        if not DeltaTable.is_deltatable(str(folder)):
-            return []
-        return sorted(
-            int(value) for value in DeltaTable(str(folder)).to_pyarrow_table()["number"].to_pylist()
-        )
+        return sorted(int(row["number"]) for row in tables.records(self.store.root / "rotation" / "table"))
 
     def copied(self) -> bool:
         """Whether each record is in the sink's topic at least once."""

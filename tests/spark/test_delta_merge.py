@@ -70,7 +70,7 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench
         (3, "equal is not older", 5),
         (4, "any is newer than none", 0),
     ], "and the column of the operation is not written"
-    assert bench.history("out") == ["CREATE TABLE", "MERGE", "MERGE"]
+    assert bench.history("out") == ["WRITE", "MERGE"]
 
 
 @pytest.mark.full(
@@ -157,7 +157,8 @@ def test_new_columns_need_schema_evolution(bench: Bench) -> None:
 def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) -> None:
     if first:
         bench.merge((first, "a", 1), merge={"keys": ["id"]})
-    before = bench.rows("out")
+    log = bench.folder / "out" / "_delta_log"
+    before = sorted(log.glob("*.json"))
     with pytest.raises(StreamingQueryException) as caught:
         bench.merge((2, "b", 1), (2, "c", 1), (3, "d", 1), merge={"keys": ["id"]})
     failure = classify(caught.value)
@@ -166,7 +167,7 @@ def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) ->
         "two rows of one batch have equal keys (id); "
         "add a column to merge.sequenceBy that orders them, or aggregate by the keys (sink 'table')"
     )
-    assert bench.rows("out") == before
+    assert sorted(log.glob("*.json")) == before
 
 
 def test_unknown_columns_are_rejected_before_a_table_is_created(bench: Bench) -> None:

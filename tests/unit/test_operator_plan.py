@@ -245,6 +245,10 @@ RUNNING = [
     (reported("Starting", "Running"), "Starting", "False", "QueriesStarting", "Unknown", "False", "False"),
     (reported("Starting", "Waiting"), "Starting", "False", "QueriesStarting", "Unknown", "False", "False"),
     (reported("Waiting", "Running"), "Starting", "False", "QueryWaiting", "Unknown", "False", "False"),
+    (
+        reported("Waiting", "Running", reason="WriterNotEnded"),
+        "Running", "True", "Running", "Unknown", "False", "False",
+    ),
     (reported("Waiting", "Failed"), "Degraded", "False", "QueryFailed", "Unknown", "True", "False"),
     (reported("Idle", "Idle"), "Running", "True", "Running", "Unknown", "False", "False"),
     (reported("Running", "Idle", rowsPerSecond=9), "Running", "True", "Running", "True", "False", "False"),

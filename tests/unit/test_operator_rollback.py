@@ -202,6 +202,13 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, Any], bo
         False,
     ),
     (
+        "a query waits for the end of another query until the end",
+        pipeline(part=failed("Waiting", reason="WriterNotEnded")),
+        changed_pod(running),
+        {"seconds": LATE},
+        False,
+    ),
+    (
         "no batch until the end",
         pipeline(part=failed("Starting")),
         changed_pod(running),

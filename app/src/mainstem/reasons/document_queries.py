@@ -188,6 +188,12 @@ DRAIN_TOO_SHORT: Final = document_problem(
     "*Warning*: `drain.timeout` is shorter than a real-time batch, so every stop interrupts a batch.",
     "Raise `drain.timeout`, or shorten `realTime`.",
 )
+STARTS_BEHIND_WRITER: Final = document_problem(
+    "StartsBehindWriter",
+    "*Warning*: a query waits for the end of the query that writes its source, and then begins at the newest row. So its first "
+    "run reads none of the rows.",
+    "Set `startingOffsets: earliest`, or remove `startingVersion: latest`.",
+)
 SCHEDULE_UNBOUNDED: Final = document_problem(
     "ScheduleUnbounded",
     "A pipeline with a schedule has a query that never ends.",

@@ -37,8 +37,8 @@ def updated(status: Status) -> list[Mapping[str, Any]]:
 
 
 def queries_active(status: Status, attempt: int) -> Condition:
-    """Whether every query has committed a batch in this driver with the reported revision or waits for data, and none is
-    failed.
+    """Whether every query has committed a batch in this driver with the reported revision, or waits for data or for the
+    end of a query that writes its input, and none is failed.
     """
     name = "QueriesActive"
     if not reported(status, attempt):
@@ -46,19 +46,20 @@ def queries_active(status: Status, attempt: int) -> Condition:
     queries = updated(status)
     failed = [query for query in queries if query["state"] == "Failed"]
     if failed:
+        failed.sort(key=lambda query: query.get("reason") == reasons.WRITER_FAILED)
         return Condition(
             name, FALSE, reasons.named(failed[0].get("reason", reasons.QUERY_FAILED)), _messages(failed)
         )
     restarting = [query for query in queries if query["state"] == "Restarting"]
     if restarting:
         return Condition(name, FALSE, _restart_reason(restarting), _messages(restarting))
-    starting = [query["name"] for query in queries if not _active(query) and query["state"] != "Waiting"]
+    starting = [query["name"] for query in queries if not is_active(query) and query["state"] != "Waiting"]
     messages = [f"no batch yet: {', '.join(starting)}"] if starting else []
     if old := updating(status):
         messages.append(f"still end a batch of the document before: {', '.join(old)}")
     if messages:
         return Condition(name, FALSE, reasons.QUERIES_STARTING, "; ".join(messages))
-    if waiting := [query for query in queries if query["state"] == "Waiting"]:
+    if waiting := [query for query in queries if query["state"] == "Waiting" and not is_active(query)]:
         return Condition(name, FALSE, reasons.QUERY_WAITING, _messages(waiting))
     return Condition(name, TRUE, reasons.ALL_ACTIVE, f"every query is active, {len(queries)} in all")
 
@@ -164,9 +165,10 @@ def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {"state": query["state"] if query["state"] in FINAL else "Stopped"}
 
 
-def _active(query: Mapping[str, Any]) -> bool:
+def is_active(query: Mapping[str, Any]) -> bool:
+    """Whether the query has committed a batch or read no data in this driver, or has nothing to do now."""
     # A query is Running from its first progress event in this driver on: a batch, or a trigger without data.
-    return query["state"] in HEALTHY
+    return query["state"] in HEALTHY or query.get("reason") == reasons.WRITER_NOT_ENDED
 
 
 def _stalled(query: Mapping[str, Any], now: datetime) -> bool:

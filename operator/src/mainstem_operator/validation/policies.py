@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from mainstem import names, reasons
 from mainstem.errors import Problem
+from mainstem.language.analysis.folders import normal
 from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
 from mainstem.language.rules.connectors.owned_options import OWNED_IN_PODS
-from mainstem.language.rules.connectors.paths import normal, paths
+from mainstem.language.rules.connectors.paths import paths
 from mainstem.language.yaml.yamltext import Path, render_path
 from mainstem.names import DRIVER_CONTAINER, EXECUTOR_CONTAINER
 

@@ -1,6 +1,7 @@
 """Upserts batches into a Delta table by keys.
 
-A batch is at most one MERGE. Delta skips a transaction whose version it already has for the same application id. The id
+The first batch makes the table: the table never exists without the rows of a batch, so that a query that waits for it never
+reads it empty. Each further batch is at most one MERGE. Delta skips a transaction whose version it already has for the same application id. The id
 is the checkpoint's id (Spark's query id), as in Delta's own streaming sink. So the first batches of a new checkpoint are
 never skipped, and a renamed query or sink never merges a batch again over newer rows. The id of the checkpoint is enough,
 because a query writes a table only once.
@@ -17,11 +18,9 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.writers import BatchWriter
-from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
 
 
@@ -53,10 +52,9 @@ def merger(sink: DeltaSink) -> BatchWriter:
         path = absolute_path(sink.path)
         with exclusive(path):
             try:
-                _ensure_table(session, sink, path, batch.drop(POSITION, *(merge.except_columns or ())))
                 session.conf.set(f"{_TRANSACTION}AppId", checkpoint)
                 session.conf.set(f"{_TRANSACTION}Version", str(batch_id))
-                _merge(session, sink, merge, path, batch)
+                _write(session, sink, merge, path, batch)
             finally:
                 session.conf.unset(f"{_TRANSACTION}AppId")
                 session.conf.unset(f"{_TRANSACTION}Version")
@@ -69,42 +67,17 @@ def absolute_path(path: str) -> str:
     return path if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:/", path) else str(Path(path).absolute())
 
 
-def session_by_path(session: SparkSession) -> SparkSession:
-    """A session in which Delta's commands accept the path of a table, which SQL of documents may not use."""
-    own = session.newSession()
-    own.conf.set("spark.sql.runSQLOnFiles", "true")
-    return own
-
-
-def _ensure_table(session: SparkSession, sink: DeltaSink, path: str, rows: DataFrame) -> None:
-    from delta.tables import DeltaTable
-
-    if DeltaTable.isDeltaTable(session, path):
-        return
-    if _has_log(session, path):
-        _append_nothing(sink, path, rows)
-        return
-    table = DeltaTable.createIfNotExists(session_by_path(session)).location(path).addColumns(rows.schema)
-    (table.partitionedBy(*sink.partition_by) if sink.partition_by else table).execute()
-
-
-def _has_log(session: SparkSession, path: str) -> bool:
-    """Whether the folder of the table's log exists; it is empty if a driver was killed before the log's first entry."""
-    return (Directory(session, path) / "_delta_log").exists()
-
-
-def _append_nothing(sink: DeltaSink, path: str, rows: DataFrame) -> None:
-    """Create the table by writing no rows: Delta's builder treats a folder that is not empty as a table."""
-    rows.limit(0).write.format("delta").mode("append").partitionBy(*(sink.partition_by or ())).save(path)
-
-
-def _merge(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
+def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
     from delta.tables import DeltaTable
 
     names = [quote(field.name) for field in written(batch, merge)]
-    values: Any = {name: f"source.{name}" for name in names}
     rows = exact(newest(batch, merge), table_partitions(session, sink))
     rows = rows.withColumn(_REMOVES, _removes(merge))
+    if not DeltaTable.isDeltaTable(session, path):
+        rows = rows.where(f"NOT {_REMOVES}").select(*names)
+        rows.write.format("delta").mode("append").partitionBy(*(sink.partition_by or ())).save(path)
+        return
+    values: Any = {name: f"source.{name}" for name in names}
     on_keys = " AND ".join(f"target.{quote(key)} <=> source.{quote(key)}" for key in merge.keys)
     builder = DeltaTable.forPath(session, path).alias("target").merge(rows.alias("source"), on_keys)
     if sink.merge_schema:

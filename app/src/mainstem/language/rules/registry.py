@@ -135,6 +135,7 @@ MEANING: tuple[Rule, ...] = (
     triggers.schedule,
     triggers.deprecated,
     triggers.drained_in_time,
+    triggers.starts,
     triggers.something_runs,
     operators.operators,
     operators.sets,

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
-from mainstem.dataframes.sinks.merge import absolute_path, exclusive, session_by_path
+from mainstem.dataframes.sinks.merge import absolute_path, exclusive
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
 from mainstem.language.model.connectors.delta import DeltaSink, Optimize, Vacuum
@@ -30,6 +30,13 @@ FIRST: Final = 600.0
 _RETENTION: Final = "delta.deletedFileRetentionDuration"
 _GROUP: Final = "mainstem-maintenance"
 _STOP_SECONDS: Final = 10.0
+
+
+def session_by_path(session: SparkSession) -> SparkSession:
+    """A session in which Delta's commands accept the path of a table, which SQL of documents may not use."""
+    own = session.newSession()
+    own.conf.set("spark.sql.runSQLOnFiles", "true")
+    return own
 
 
 class TableMaintenance:

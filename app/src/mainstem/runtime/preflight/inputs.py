@@ -16,6 +16,7 @@ from mainstem.dataframes.sources import static
 from mainstem.errors import MainstemError, NotReady
 from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.writers import writers
 from mainstem.language.model.connectors.custom import SparkSource, SparkTable
 from mainstem.language.model.connectors.delta import DeltaSource
 from mainstem.language.model.connectors.file_source import FilesSource
@@ -33,8 +34,7 @@ from mainstem.language.model.connectors.static_sources import (
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
 from mainstem.language.model.status.states import OUTAGES
-from mainstem.language.requirements import path_of, running, used
-from mainstem.language.rules.connectors.paths import normal
+from mainstem.language.requirements import path_of, used
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clients.reachability import connection_error
 from mainstem.runtime.failures.classification import classify
@@ -42,15 +42,17 @@ from mainstem.runtime.failures.classification import classify
 
 @dataclass(frozen=True)
 class Absent:
-    """A missing input, or a server that does not answer.
+    """A missing input, a server that does not answer, or an input that another query still writes.
 
     Attributes:
         reason: why the query cannot start, such as `TopicNotFound`.
         message: what is missing.
+        buildable: whether the query can be built nevertheless: all inputs exist.
     """
 
     reason: reasons.Reason
     message: str
+    buildable: bool = False
 
     @property
     def outage(self) -> bool:
@@ -58,19 +60,9 @@ class Absent:
         return self.reason in OUTAGES
 
 
-def input_writers(graph: Graph, query: Query) -> set[str]:
-    """The names of the other running queries that write an input of the query."""
-    read = {normal(path) for source in graph.sources_of(query.from_) if (path := path_of(source))}
-    return {
-        other.name
-        for other in running(graph)
-        if other.name != query.name and any(normal(path) in read for path in _output_paths(other))
-    }
-
-
 def waits(graph: Graph, query: Query) -> bool:
     """Whether the query waits for a missing input; a bounded query whose inputs no query writes does not wait."""
-    return not graph.ends(query) or bool(input_writers(graph, query))
+    return not graph.ends(query) or bool(writers(graph, query))
 
 
 def required_paths(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
@@ -165,10 +157,19 @@ def _topics(kafka: KafkaSource, context: InputContext) -> Absent | None:
 
 
 @missing_input.register
-def _files(
-    files: FilesSource | CsvTable | JsonTable | SchemalessTable, context: InputContext
-) -> Absent | None:
+def _files(files: FilesSource, context: InputContext) -> Absent | None:
     return _missing_path(files.path, context)
+
+
+@missing_input.register
+def _table_of_files(table: CsvTable | JsonTable | SchemalessTable, context: InputContext) -> Absent | None:
+    """The missing files, or the missing first batch of a sink: Spark reads only what the sink's log names."""
+    if absent := _missing_path(table.path, context):
+        return absent
+    log = Directory(context.session, table.path) / "_spark_metadata"
+    if ask(context.subject, table.path, lambda: log.matches() and not (log / "[0-9]*").matches()):
+        return Absent(reasons.PATH_NOT_FOUND, f"{context.subject}: no batch was written to {table.path}")
+    return None
 
 
 @missing_input.register
@@ -237,9 +238,3 @@ def ask(subject: str, path: str, question: Callable[[], Any]) -> Any:
         raise NotReady(
             f"{subject}{at}: {failure.message}", reason=failure.reason, transient=transient
         ) from error
-
-
-def _output_paths(query: Query) -> Iterator[str]:
-    for sink in query.to:
-        if path := sink.connector.main_path:
-            yield path

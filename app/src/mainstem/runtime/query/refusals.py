@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mainstem import reasons
 from mainstem.errors import MainstemError, NotReady, Problem, SpecInvalid
 from mainstem.runtime.failures.classification import Failure, classify
 
@@ -71,8 +72,12 @@ class Refusals:
         return taken
 
     def final(self, failures: "Sequence[QueryProgress]", problems: Sequence[Problem]) -> MainstemError | None:
-        """The error of a run whose failures are refusals of one kind; None if there is any other failure."""
-        errors = [self._errors.get(failure.name) for failure in failures]
+        """The error of a run whose failures are refusals of one kind; None if there is any other failure.
+
+        A query that failed with the writer of its input does not count.
+        """
+        own = [failure for failure in failures if failure.reason != reasons.WRITER_FAILED]
+        errors = [self._errors.get(failure.name) for failure in own]
         if errors and all(isinstance(error, SpecInvalid) for error in errors):
             return SpecInvalid(problems)
         if errors and all(isinstance(error, NotReady) for error in errors):

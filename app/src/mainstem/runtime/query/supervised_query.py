@@ -102,7 +102,7 @@ class SupervisedQuery:
 
     def fail(self, reason: reasons.Reason, message: str, due: float | None) -> None:
         """Record a failure; `due` is when the query starts again (monotonic seconds), None for never."""
-        self.due = due
+        self.due, self.absent = due, None
         self.happen(QueryEvent.FAILURE if due is None else QueryEvent.RETRY, reason, message)
         self.show(replace(self.status, started_at=None, restarts=self.restarts.in_a_row))
 

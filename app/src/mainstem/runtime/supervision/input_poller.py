@@ -27,12 +27,16 @@ class InputPoller:
         self._inputs, self._clock = inputs, clock
         self._waiting: tuple[Query, ...] = ()
         self._result: dict[str, Absent | None] = {}
-        self._end = threading.Event()
+        self._wake, self._closed = threading.Event(), False
         self._thread: threading.Thread | None = None
 
     def look_for(self, queries: Iterable[Query]) -> None:
-        """Poll for the inputs of exactly these queries from now on; the first call with a query starts the thread."""
-        self._waiting = tuple(queries)
+        """Poll for the inputs of exactly these queries from now on, at once if one is new; the first call with a query starts
+        the thread.
+        """
+        before, self._waiting = self._waiting, tuple(queries)
+        if not {query.name for query in self._waiting} <= {query.name for query in before}:
+            self._wake.set()
         if self._waiting and self._thread is None:
             self._thread = threading.Thread(target=self._run, name="input-poller", daemon=True)
             self._thread.start()
@@ -44,10 +48,15 @@ class InputPoller:
 
     def close(self) -> None:
         """Stop polling; does not wait for a running poll."""
-        self._end.set()
+        self._closed = True
+        self._wake.set()
 
     def _run(self) -> None:
-        while not self._clock.wait(self._end, LOOK_SECONDS):
+        while True:
+            self._clock.wait(self._wake, LOOK_SECONDS)
+            if self._closed:
+                return
+            self._wake.clear()
             if not self._waiting:
                 continue
             known: dict[str, Absent | None] = {}

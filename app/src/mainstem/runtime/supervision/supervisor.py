@@ -40,7 +40,7 @@ from mainstem.runtime.supervision.refreshing import Refresher
 from mainstem.runtime.supervision.renewals import Renewals
 from mainstem.runtime.supervision.stalls import Stalls
 from mainstem.runtime.supervision.topics import Topics
-from mainstem.runtime.supervision.waiting_queries import WaitingQueries
+from mainstem.runtime.supervision.waiting_queries import WaitingQueries, buildable
 
 
 TICK: Final = 0.2
@@ -132,10 +132,9 @@ class Supervisor:
 
     @property
     def failures(self) -> list[QueryProgress]:
-        """The statuses of failed queries that do not start again."""
-        return [
-            supervised.status for supervised in self._queries if supervised.status.state is QueryState.FAILED
-        ]
+        """The statuses of failed queries that do not start again; last those that failed with the writer of their input."""
+        failed = [each.status for each in self._queries if each.status.state is QueryState.FAILED]
+        return sorted(failed, key=lambda status: status.reason == reasons.WRITER_FAILED)
 
     @property
     def fenced(self) -> bool:
@@ -167,8 +166,9 @@ class Supervisor:
         self._outages.start()
         self._topics.start()
         self._orphans.start()
-        queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
+        queries = buildable(refusals.others(self._queries))
         built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
+        built = [(supervised, ready) for supervised, ready in built if supervised.absent is None]
         for supervised, ready in built:
             with self.analysis.guarded(supervised):
                 first(supervised.query, partial(self._starter.prepare, supervised, ready))

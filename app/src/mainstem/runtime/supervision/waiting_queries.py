@@ -1,23 +1,29 @@
-"""Keeps queries that wait for an input or a server, from the start of a run or once an input was deleted."""
+"""Keeps queries that wait for an input, a server or the end of a writer, from the start of a run or once an input was deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import SparkSession
 
 from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.writers import Writer, awaited, writers
+from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.preflight.inputs import Absent, Inputs, input_writers, waits
+from mainstem.runtime.preflight.inputs import Absent, Inputs, waits
 from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.refusals import Refusals
 from mainstem.runtime.query.supervised_query import SupervisedQuery
+from mainstem.runtime.supervision.attempts import log_failure
 from mainstem.runtime.supervision.input_poller import InputPoller
 
 
 class WaitingQueries:
-    """The waiting queries, each with its missing input.
+    """The waiting queries, each with its missing input, or with the writers of its input that have not ended.
+
+    A query that ends reads what other queries of the document write once these have ended, so that it reads all of their
+    rows.
 
     Args:
         session: the application's session.
@@ -29,6 +35,7 @@ class WaitingQueries:
         self._graph, self._clock = graph, clock
         self._inputs = Inputs(session, graph)
         self._poller = InputPoller(self._inputs, clock)
+        self._awaited = awaited(graph)
         self._log = logs.get("mainstem")
 
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
@@ -43,13 +50,18 @@ class WaitingQueries:
                 absent = self._absent(supervised, known)
                 if absent is not None and not absent.outage and not waits(self._graph, supervised.query):
                     raise NotReady(absent.message, reason=absent.reason)
-                if absent is not None:
+                if known_writers := self._awaited.get(supervised.query.name):
+                    self._wait(supervised, _not_ended(known_writers, buildable=absent is None))
+                elif absent is not None:
                     self._wait(supervised, absent)
-        self.watch(queries)
 
     def watch(self, queries: Sequence[SupervisedQuery]) -> None:
-        """Poll for the missing inputs of exactly these queries from now on."""
-        self._poller.look_for(supervised.query for supervised in queries if supervised.absent)
+        """Poll for the missing inputs of exactly these queries from now on, except those whose writers have not ended."""
+        self._poller.look_for(
+            supervised.query
+            for supervised in queries
+            if supervised.absent and not self._running_writers(supervised, queries)
+        )
 
     def again(
         self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
@@ -68,9 +80,13 @@ class WaitingQueries:
         return True
 
     def take(self, queries: Sequence[SupervisedQuery]) -> None:
-        """Take the poller's result: a query whose inputs all exist is due."""
+        """Take the poller's result: a query whose inputs all exist is due. A query with a failed writer fails."""
         polled = self._poller.take()
         for supervised in queries:
+            if supervised.absent is None:
+                continue
+            if failed := self._failed_writer(supervised, queries):
+                self._fail(supervised, failed)
             if supervised.absent is None or supervised.query.name not in polled:
                 continue
             absent = polled[supervised.query.name]
@@ -79,8 +95,7 @@ class WaitingQueries:
             else:  # if the input cannot appear any more, Spark reports it
                 supervised.absent, supervised.due = None, self._clock.seconds()
                 supervised.happen(QueryEvent.INPUT_PRESENT)
-        if polled:
-            self.watch(queries)
+        self.watch(queries)
 
     def close(self) -> None:
         """Stop polling."""
@@ -98,14 +113,43 @@ class WaitingQueries:
 
     def _may_come(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
         """Whether the input may still appear: not for a bounded query once all queries that could write it are over."""
-        writers = input_writers(self._graph, supervised.query)
+        names = {writer.query for writer in writers(self._graph, supervised.query)}
         return not self._graph.ends(supervised.query) or any(
-            not other.over for other in queries if other.query.name in writers
+            not other.over for other in queries if other.query.name in names
         )
+
+    def _running_writers(self, supervised: SupervisedQuery, queries: Iterable[SupervisedQuery]) -> bool:
+        """Whether a query for whose end the query waits still runs, or will run."""
+        names = {writer.query for writer in self._awaited.get(supervised.query.name, ())}
+        return any(not other.over for other in queries if other.query.name in names)
+
+    def _failed_writer(
+        self, supervised: SupervisedQuery, queries: Iterable[SupervisedQuery]
+    ) -> Writer | None:
+        failed = {each.query.name for each in queries if each.status.state is QueryState.FAILED}
+        awaited_writers = self._awaited.get(supervised.query.name, ())
+        return next((writer for writer in awaited_writers if writer.query in failed), None)
+
+    def _fail(self, supervised: SupervisedQuery, writer: Writer) -> None:
+        message = f"source {writer.source!r}: the query {writer.query!r} writes it, and has failed"
+        supervised.fail(reasons.WRITER_FAILED, message, None)
+        log_failure(self._log, supervised, Failure(reasons.WRITER_FAILED, message, permanent=True), None)
 
     def _wait(self, supervised: SupervisedQuery, absent: Absent) -> None:
         if supervised.absent != absent:
-            self._log.warning(
-                "query waits", query=supervised.query.name, reason=absent.reason, waits_for=absent.message
-            )
+            log = self._log.info if absent.reason == reasons.WRITER_NOT_ENDED else self._log.warning
+            log("query waits", query=supervised.query.name, reason=absent.reason, waits_for=absent.message)
         supervised.wait_for(absent, self._clock)
+
+
+def buildable(queries: Iterable[SupervisedQuery]) -> list[SupervisedQuery]:
+    """The queries whose inputs all exist: those that wait for nothing, or only for the end of a writer."""
+    return [each for each in queries if each.absent is None or each.absent.buildable]
+
+
+def _not_ended(awaited_writers: Sequence[Writer], *, buildable: bool) -> Absent:
+    message = "; ".join(
+        f"source {writer.source!r}: the query {writer.query!r} writes it, and has not ended"
+        for writer in awaited_writers
+    )
+    return Absent(reasons.WRITER_NOT_ENDED, message, buildable)

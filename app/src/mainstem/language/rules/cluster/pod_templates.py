@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from mainstem import names, reasons
 from mainstem.errors import Problem
+from mainstem.language.analysis.folders import normal, within
 from mainstem.language.loading.shape_validation import did_you_mean, show
 from mainstem.language.rules.cluster.deployment import pods
-from mainstem.language.rules.connectors.paths import normal, within
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 

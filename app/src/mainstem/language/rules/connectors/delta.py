@@ -5,10 +5,10 @@ from typing import Final
 
 from mainstem import reasons
 from mainstem.errors import Problem
+from mainstem.language.analysis.folders import normal
 from mainstem.language.base import seconds
 from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
 from mainstem.language.model.queries import Query
-from mainstem.language.rules.connectors.paths import normal
 from mainstem.language.rules.context import Context
 from mainstem.language.sql.text import forbidden_calls
 from mainstem.language.yaml.yamltext import Path

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 
 from mainstem import reasons
 from mainstem.errors import Problem
+from mainstem.language.analysis.folders import normal, within
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.connectors.file_source import DECODED, FilesSource
 from mainstem.language.model.sources import Source
-from mainstem.language.rules.connectors.paths import normal, within
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 

@@ -1,12 +1,12 @@
 """Rules for paths: schemes, separate checkpoints, one writer for a folder, and one connection for a bucket."""
 
-import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from mainstem import reasons
 from mainstem.errors import Problem
+from mainstem.language.analysis.folders import normal, within
 from mainstem.language.model.pipeline import PipelineSpec
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
@@ -142,23 +142,6 @@ def paths(spec: PipelineSpec) -> Iterator[tuple[Path, str]]:
         yield from (((*at, *below), text) for below, text in connector.paths())
 
 
-def normal(path: str) -> str:
-    """One spelling for a folder: no `file:`, no `.` or `..`, no slash doubled or at the end.
-
-    >>> normal("./lake//a/../b/"), normal("file:///lake/a"), normal("s3a://lake//a/")
-    ('lake/b', '/lake/a', 's3a://lake/a')
-    """
-    bucket = re.match(r"^s3a://[^/]*", path)
-    start = bucket[0] if bucket else ""
-    rest = re.sub(r"/+", "/", path[len(start) :] if bucket else re.sub(r"^file:/+", "/", path))
-    return (start + posixpath.normpath(rest or "/")).rstrip("/")
-
-
 def _visible_to_readers(folder: str, checkpoints: str) -> bool:
     """True if readers of the folder, and Delta's VACUUM, treat the checkpoints as data. A leading `_` hides them."""
     return within(checkpoints, folder) and not checkpoints[len(folder) :].startswith("/_")
-
-
-def within(folder: str, above: str) -> bool:
-    """True if `folder` is `above` or inside it; both are `normal`."""
-    return folder == above or folder.startswith(above + "/")

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.eligibility import ASYNC, async_progress_obstacles, named, obstacles
+from mainstem.language.analysis.writers import awaited
 from mainstem.language.base import seconds
+from mainstem.language.model.sources import Source
 from mainstem.language.rules.context import Context
 
 
@@ -65,6 +67,32 @@ def schedule(context: Context) -> Iterator[Problem]:
                 "give it trigger: {availableNow: true}, or leave spec.schedule out"
             )
             yield context.problem(("queries", index, "trigger"), message, reasons.SCHEDULE_UNBOUNDED)
+
+
+def starts(context: Context) -> Iterator[Problem]:
+    """A warning: a query waits for the writer of a source, and then begins at the newest row, behind all that was written."""
+    spec = context.spec
+    writers = {writer.source: writer.query for each in awaited(context.graph).values() for writer in each}
+    for index, source in enumerate(spec.sources):
+        remedy = _earlier_start(source)
+        if remedy and source.name in writers:
+            message = (
+                f"the query {writers[source.name]!r} writes it, and ends before it is read; the first run would begin at "
+                f"the newest row, and read none of these rows; {remedy}"
+            )
+            path = ("sources", index, source.choice())
+            yield context.problem(path, message, reasons.STARTS_BEHIND_WRITER, warning=True)
+
+
+def _earlier_start(source: Source) -> str | None:
+    """What to do so that a new checkpoint begins with the first row of the source; None if it does not begin at the newest."""
+    if source.delta and source.delta.starting_version == "latest":
+        return "remove startingVersion"
+    kafka = source.kafka
+    if kafka is None or kafka.bounded or kafka.starting_timestamp or kafka.starting_offsets_by_timestamp:
+        return None
+    is_latest = (kafka.starting_offsets or "latest").strip().lower() == "latest"
+    return "set startingOffsets: earliest" if is_latest else None
 
 
 def something_runs(context: Context) -> Iterator[Problem]:

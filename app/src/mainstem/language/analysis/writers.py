@@ -1,0 +1,111 @@
+"""Which queries of a document write an input of another query, and which of them it waits for; pure.
+
+The document shows this for paths, topics and tables of databases. It does not show what Python code, a connector of
+`spark`, or a table of a catalog reads or writes.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from mainstem.language.analysis.folders import may_overlap, normal
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
+from mainstem.language.model.connectors.kafka_sink import KafkaSink
+from mainstem.language.model.connectors.kafka_source import KafkaSource
+from mainstem.language.model.connectors.kinds import ReadKind, SinkKind
+from mainstem.language.model.connectors.static_sources import JdbcTable
+from mainstem.language.model.queries import Query
+from mainstem.language.model.sources import Source
+
+
+class Writer(NamedTuple):
+    """A query that may write an input of another query.
+
+    Attributes:
+        query: name of the query that writes.
+        source: name of the source that reads the rows.
+    """
+
+    query: str
+    source: str
+
+
+def writers(graph: Graph, query: Query) -> list[Writer]:
+    """The other running queries that may write a source of the query, each once for each source."""
+    return [
+        Writer(other.name, source.name)
+        for source in graph.sources_of(query.from_)
+        for other in graph.spec.queries
+        if other.name != query.name and not other.suspend and _writes(graph, other, source)
+    ]
+
+
+def awaited(graph: Graph) -> Mapping[str, tuple[Writer, ...]]:
+    """Query that ends -> the writers for whose end it waits, so that it reads all of their rows.
+
+    A query waits for no writer without an end, and for none that itself waits for the query.
+    """
+    ending = {query.name: query for query in graph.spec.queries if graph.ends(query)}
+    upstream = {
+        name: [writer for writer in writers(graph, query) if writer.query in ending]
+        for name, query in ending.items()
+    }
+    return {
+        name: tuple(writer for writer in direct if name not in _all_upstream(writer.query, upstream))
+        for name, direct in upstream.items()
+    }
+
+
+def _all_upstream(name: str, upstream: Mapping[str, Iterable[Writer]]) -> set[str]:
+    """The queries that write an input of the query, directly or through other queries."""
+    visited: set[str] = set()
+    todo = [name]
+    while todo:
+        new = {writer.query for writer in upstream[todo.pop()]} - visited
+        visited |= new
+        todo += new
+    return visited
+
+
+def _writes(graph: Graph, query: Query, source: Source) -> bool:
+    return any(_feeds(graph, sink.connector, source.connector) for sink in query.to)
+
+
+def _feeds(graph: Graph, sink: SinkKind, read: ReadKind) -> bool:
+    if sink.main_path and read.main_path:
+        return may_overlap(normal(read.main_path), normal(sink.main_path))
+    if isinstance(sink, KafkaSink) and isinstance(read, KafkaSource):
+        return _server(graph, sink) == _server(graph, read) and _reads_topic(read, sink.topic)
+    if isinstance(sink, JdbcSink) and isinstance(read, JdbcTable):
+        return _server(graph, sink) == _server(graph, read) and _names_table(read, sink.table)
+    return False
+
+
+def _server(graph: Graph, connector: KafkaSink | KafkaSource | JdbcSink | JdbcTable) -> str | None:
+    """The address of the server, by which two connections may be equal."""
+    connection = next((each for each in graph.spec.connections if each.name == connector.connection), None)
+    if connection is None:
+        return None
+    if connection.kafka:
+        return connection.kafka.bootstrap_servers
+    return connection.jdbc.url if connection.jdbc else None
+
+
+def _reads_topic(kafka: KafkaSource, topic: str | None) -> bool:
+    """Whether the source may read the topic; None is a topic that only the rows name."""
+    if topic is None:
+        return True
+    if kafka.subscribe_pattern is None:
+        return topic in (*(kafka.subscribe or ()), *(kafka.assign or ()))
+    try:
+        return re.fullmatch(kafka.subscribe_pattern, topic) is not None
+    except re.error:  # Java's patterns have syntax that Python does not have
+        return True
+
+
+def _names_table(read: JdbcTable, table: str) -> bool:
+    """Whether the text of the source has the table's own name, with or without schema and quotes."""
+    text = read.table or read.query or ""
+    name = table.rsplit(".", maxsplit=1)[-1].strip('"`')
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
