@@ -6,6 +6,7 @@ import pytest
 import yaml
 from harness.documents import pipeline_head
 from mainstem.errors import Problem
+from mainstem.explain import meaning, text
 from mainstem.language.analysis.writers import awaited, writers
 from mainstem.language.document import Document, read_text
 
@@ -122,6 +123,13 @@ def test_a_query_that_ends_waits_for_the_writers_that_end() -> None:
     assert waits(chain) == {"second": ["first"], "third": ["second"]}
     fan = [query("one", "a", to("c")), query("two", "b", to("c")), query("both", "c")]
     assert waits(fan) == {"both": ["one", "two"]}
+
+
+def test_explain_shows_after_which_queries_a_query_starts() -> None:
+    read = document(lake("a", "b"), [query("second", "b"), query("first", "a", to("b"))])
+    second, first = text(meaning(read.graph)).split("\n\n")[1:3]
+    assert "  starts     after first has ended, which writes b\n" in second
+    assert "  starts " not in first
 
 
 @pytest.mark.parametrize(

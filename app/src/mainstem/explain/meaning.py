@@ -1,5 +1,6 @@
 """The meaning of a document as plain data, which `mainstem explain --output json` prints unchanged."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mainstem.explain.defaults import defaults
@@ -8,6 +9,7 @@ from mainstem.language.analysis.eligibility import eligibility, named
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.analysis.steps import STATEFUL, Doing, QueryStep, steps
+from mainstem.language.analysis.writers import Writer, awaited
 from mainstem.language.base import Model
 from mainstem.language.model.connectors.kinds import Delivery
 from mainstem.language.model.queries import Query
@@ -28,11 +30,12 @@ def meaning(graph: Graph, *names: str) -> Meaning:
         names: the queries to explain; without names all queries.
     """
     queries = [query for query in graph.spec.queries if not names or query.name in names]
+    writers = awaited(graph)
     return {
         "pipeline": graph.pipeline.name,
         "checkpoints": graph.spec.checkpoints.location,
         "timeZone": graph.spec.time_zone,
-        "queries": [_query(graph, query) for query in queries],
+        "queries": [_query(graph, query, writers.get(query.name, ())) for query in queries],
         "defaults": [
             {key: value for key, value in default._asdict().items() if key != "when"}
             for default in defaults(graph)
@@ -40,7 +43,7 @@ def meaning(graph: Graph, *names: str) -> Meaning:
     }
 
 
-def _query(graph: Graph, query: Query) -> Meaning:
+def _query(graph: Graph, query: Query, writers: Sequence[Writer]) -> Meaning:
     query_steps = steps(graph, query.from_)
     return {
         "name": query.name,
@@ -48,6 +51,7 @@ def _query(graph: Graph, query: Query) -> Meaning:
         "outputMode": query.output_mode,
         "suspended": query.suspend,
         "reads": _reads(graph, query),
+        "waitsFor": [writer._asdict() for writer in writers],
         "plan": {
             "kind": _kind(graph, query, query_steps),
             "steps": [f"{step.relation} {step.doing}" for step in query_steps],

@@ -27,6 +27,10 @@ def _query(query: Mapping[str, Any]) -> Iterator[str]:
     suspended = ", suspended" if query["suspended"] else ""
     yield f"{query['name']}: {query['from']}, {query['outputMode']} mode{suspended}"
     yield from _rows("reads", (line for source in query["reads"] for line in _read(source)))
+    yield from _rows(
+        "starts",
+        (f"after {each['query']} has ended, which writes {each['source']}" for each in query["waitsFor"]),
+    )
     yield from _rows("plan", [query["plan"]["kind"], *query["plan"]["steps"]])
     yield from _rows("state", _state(query))
     yield from _rows("writes", (line for sink in query["sinks"] for line in _sink(sink)))
