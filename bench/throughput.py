@@ -27,8 +27,8 @@ MAINSTEM: Final = "Mainstem"
 AGAIN: Final = "plain PySpark again"
 VARIANTS: Final = (PLAIN, MAINSTEM, AGAIN)
 PARTITIONS: Final = 2
-# What names a run, or where its files are; what a log hides; and Mainstem's own format of the log, and its own class for
-# checkpoint files.
+# What names a run, or where its files are; what a log hides; and Mainstem's own format of the log, and its own classes for
+# checkpoint files and local files.
 _OWN: Final = {
     "spark.app.name",
     "spark.local.dir",
@@ -37,6 +37,7 @@ _OWN: Final = {
     "spark.driver.extraJavaOptions",
     "spark.sql.streaming.checkpointFileManagerClass",
     "spark.sql.extensions",
+    "spark.hadoop.fs.file.impl",
     "spark.redaction.regex",
 }
 # Mainstem sets it per query, from the document's state.partitions.

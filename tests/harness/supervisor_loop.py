@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mainstem.checkpoints.owner import DriverIdentity
-from mainstem.language.document import read_text
+from mainstem.language.document import Document, read_text
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clock import Clock
@@ -61,14 +61,22 @@ class Stage:
         self, driver: DriverIdentity | None = None, clock: Clock | None = None, **spec: Any
     ) -> Iterator["Turning"]:
         """A pipeline that was started, and is drained at the end; `driver` is who owns its checkpoints."""
-        clock = clock or Clock()
+        with self.running_document(self.document(**spec), driver, clock) as turning:
+            yield turning
+
+    def document(self, **spec: Any) -> Document:
+        """The document of a spec, checked."""
         spec["checkpoints"] = {"location": str(self.folder / "checkpoints"), **spec.get("checkpoints", {})}
         spec.setdefault("restart", {"policy": "Never"})
-        document = {
-            **pipeline_head("staged"),
-            "spec": spec,
-        }
-        [document_read] = read_text(json.dumps(document))
+        [document_read] = read_text(json.dumps({**pipeline_head("staged"), "spec": spec}))
+        return document_read
+
+    @contextmanager
+    def running_document(
+        self, document_read: Document, driver: DriverIdentity | None = None, clock: Clock | None = None
+    ) -> Iterator["Turning"]:
+        """The same for a document."""
+        clock = clock or Clock()
         unready = readiness.before_session(document_read.graph)
         graph = readiness.suspend_unready(document_read, unready).graph
         silent = checks.check_servers(graph)

@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from harness.clock import OwnClock
 from harness.supervisor_loop import Stage
+from mainstem import reasons
+from mainstem.errors import NotReady
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.preflight import readiness
+from mainstem.runtime.supervision.input_poller import InputPoller
 from pyspark.sql import SparkSession
 
 
@@ -114,18 +119,91 @@ def test_queries_that_read_each_other_wait_for_no_one(stage: Stage) -> None:
         assert set(run.states().values()) == {QueryState.COMPLETED}
 
 
-def test_a_query_that_waits_for_a_writer_is_checked_before_the_run_starts(stage: Stage) -> None:
-    stage.put("raw", "a")
-    sources = [stage.files("raw"), stream(stage, "first")]
-    with stage.running(sources=sources, queries=[stage.query("raw", "first", **ENDS)]) as run:
+def seeded(stage: Stage) -> list[dict[str, Any]]:
+    """Sources of which `middle` has a row already: its table exists when the run starts."""
+    sources = [file_by_file(stage), stream(stage, "middle")]
+    stage.put("raw", "0")
+    with stage.running(sources=sources, queries=[stage.query("raw", "middle", **ENDS)]) as run:
         run.to_the_end()
-    views = [{"name": "wrong", "sql": "SELECT nothing FROM first"}]
-    queries = [stage.query("wrong", "second", **ENDS), stage.query("raw", "first", **ENDS)]
+    for value in "123":
+        stage.put("raw", value)
+    return sources
+
+
+def chain(stage: Stage) -> list[dict[str, Any]]:
+    return [stage.query("middle", "out", **ENDS), stage.query("raw", "middle", **ENDS)]
+
+
+GLITCH = NotReady("the store does not answer", reason=reasons.STORE_UNREACHABLE, transient=True)
+GONE = NotReady("no secret", reason=reasons.SECRET_NOT_FOUND)
+
+
+@pytest.mark.parametrize("name", ["to-out", "to-middle"])
+def test_a_query_that_starts_after_an_outage_still_waits_for_its_writer(
+    stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the reader or the writer was not ready at first."""
+    sources = seeded(stage)
+    monkeypatch.setattr(readiness, "in_session", lambda *_: {name: GLITCH})
+    with stage.running(sources=sources, queries=chain(stage), restart={"policy": "OnFailure"}) as run:
+        run.to_the_end(180)
+        assert set(run.states().values()) == {QueryState.COMPLETED}
+    assert values(stage, "out") == ["0", "1", "2", "3"]
+
+
+def test_a_writer_that_never_starts_fails_its_readers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = seeded(stage)
+    monkeypatch.setattr(readiness, "before_session", lambda *_: {"to-middle": GONE})
+    with stage.running(sources=sources, queries=chain(stage)) as run:
+        run.to_the_end()
+        assert [(each.name, each.reason) for each in run.supervisor.failures] == [
+            ("to-middle", "SecretNotFound"),
+            ("to-out", "WriterFailed"),
+        ]
+    assert values(stage, "out") == []
+
+
+def test_a_changed_document_that_starts_writer_and_reader_starts_the_reader_last(stage: Stage) -> None:
+    """The writer is suspended before, and so ends nothing when the document changes."""
+    sources = [*seeded(stage), {"name": "ticks", "rate": {}}]
+    endless = {"name": "endless", "from": "ticks", "to": [{"name": "none", "noop": {}}]}
+    reader, writer = chain(stage)
+    before = stage.document(sources=sources, queries=[{**writer, "suspend": True}, endless])
+    after = stage.document(sources=sources, queries=[reader, writer, endless])
+    with stage.running_document(before) as run:
+        run.until(lambda: run["endless"].state is QueryState.RUNNING)
+        run.supervisor.apply(after.graph)
+        run.until(lambda: run["to-out"].state is QueryState.COMPLETED)
+        assert run["to-middle"].state is QueryState.COMPLETED
+    assert values(stage, "out") == ["0", "1", "2", "3"]
+
+
+def test_a_query_has_the_columns_that_its_writer_adds_in_the_same_run(stage: Stage) -> None:
+    sources = seeded(stage)
+    writer = stage.query("wider", "middle", **ENDS)
+    writer["to"][0]["delta"]["mergeSchema"] = True
+    views = [
+        {"name": "wider", "sql": "SELECT value, CAST(value AS INT) AS number FROM raw"},
+        {"name": "numbers", "sql": "SELECT number AS value FROM middle"},
+    ]
+    queries = [stage.query("numbers", "out", **ENDS), writer]
     with stage.running(sources=sources, views=views, queries=queries) as run:
-        assert run["to-second"].state is QueryState.FAILED
-        assert run["to-second"].reason == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
         run.to_the_end()
-        assert run["to-first"].state is QueryState.COMPLETED
+        assert set(run.states().values()) == {QueryState.COMPLETED}
+    assert values(stage, "out") == [1, 2, 3, None]
+
+
+def test_a_run_is_not_idle_between_the_queries_of_a_chain(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look for the inputs of the next query takes the time that the broker needs; here for ever."""
+    sources, clock = seeded(stage), OwnClock()
+    with stage.running(clock=clock, sources=sources, queries=chain(stage)) as run:
+        monkeypatch.setattr(InputPoller, "take", lambda _: {})
+        run.until(lambda: run["to-middle"].state is QueryState.COMPLETED)
+        assert run["to-out"].reason == "WriterNotEnded"
+        clock.advance(100)
+        assert run.supervisor.idle_seconds() == 0
 
 
 def test_a_join_waits_until_the_writer_of_a_folder_has_written_a_batch(stage: Stage) -> None:
@@ -146,6 +224,27 @@ def test_a_join_waits_until_the_writer_of_a_folder_has_written_a_batch(stage: St
         assert run["to-out"].state is QueryState.WAITING
         stage.put("later", "b")
         run.until(lambda: stage.rows("out") == [{"value": "a", "side": "b"}])
+
+
+def test_a_merge_makes_no_table_in_a_folder_with_files(stage: Stage) -> None:
+    stage.put("raw", "a")
+    stage.put("out", "something else")
+    with (
+        pytest.raises(NotReady, match=r"the folder .*/out has files, and no Delta table") as refused,
+        stage.running(sources=[stage.files("raw")], queries=[merged(stage, "raw", "out")]),
+    ):
+        pass
+    assert refused.value.reason == "SinkFolderTaken"
+
+
+def test_a_merge_writes_one_file_into_each_partition(stage: Stage) -> None:
+    for value in "abcd":
+        stage.put("raw", value, value + value)
+    query = merged(stage, "raw", "out")
+    query["to"][0]["delta"]["partitionBy"] = ["value"]
+    with stage.running(sources=[stage.files("raw")], queries=[{**query, "state": {"partitions": 4}}]) as run:
+        run.to_the_end()
+    assert len(list((stage.folder / "out").glob("*/*.parquet"))) == 8
 
 
 def test_a_merge_writes_its_first_batch_and_its_table_at_once(stage: Stage) -> None:

@@ -109,4 +109,4 @@ def test_maintenance_runs_beside_a_merge_and_a_reader_of_the_table(bench: DeltaB
     assert maintenance.failures == 0
     assert not [thread for thread in [maintenance._thread] if thread.is_alive()]
     assert bench.rows("t", "id") == list(range(batch * 2))
-    assert bench.history("t").count("MERGE") == batch
+    assert bench.history("t").count("MERGE") == batch - 1, "the first batch made the table"

@@ -90,6 +90,7 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
     elsewhere = {
         "NotFaultTolerant",
         "StartsBehindWriter",
+        "WriterNotEnded",
         "BucketUnlisted",
         "NotOnePipeline",
         "FileNotReadable",

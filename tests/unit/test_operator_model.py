@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from mainstem.changes.consequences import RefusedQuery
 from mainstem.language.model.status.pipeline_status import MAX_BYTES, Phase, Status
 from mainstem.language.model.status.revision_history import KEPT_ENTRIES
-from mainstem.language.model.status.states import HEALTHY
+from mainstem.language.model.status.states import is_active
 from mainstem.language.model.status.trial_status import HOLDING
 from mainstem.names import UPDATE
 from mainstem.reasons import POD_REFUSED
@@ -326,7 +326,9 @@ class Life(RuleBasedStateMachine):
         """Write a report of the driver, and note the revision that all queries run with it."""
         self.body["status"] = self.status | part
         queries = self.status["queries"]
-        if all(query["state"] in HEALTHY and "updating" not in query for query in queries):
+        if all(
+            is_active(query["state"], query.get("reason")) and "updating" not in query for query in queries
+        ):
             self.proven.add(running_revision(self.body, self.pod))
 
     @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))

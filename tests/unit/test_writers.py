@@ -15,6 +15,7 @@ ENDS = {"availableNow": True}
 CONNECTIONS = [
     {"name": "events", "kafka": {"bootstrapServers": "one:9092"}},
     {"name": "same", "kafka": {"bootstrapServers": "one:9092"}},
+    {"name": "more", "kafka": {"bootstrapServers": "three:9092, one:9092"}},
     {"name": "other", "kafka": {"bootstrapServers": "two:9092"}},
     {"name": "shop", "jdbc": {"url": "jdbc:postgresql://db/shop"}},
     {"name": "bank", "jdbc": {"url": "jdbc:postgresql://db/bank"}},
@@ -79,6 +80,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"json": {"path": "/lake/orders"}}, files("/"), True),
     (TOPIC, kafka(subscribe=["clicks", "orders"]), True),
     (TOPIC, kafka("same", subscribe=["orders"]), True),
+    (TOPIC, kafka("more", subscribe=["orders"]), True),
     (TOPIC, kafka("other", subscribe=["orders"]), False),
     (TOPIC, kafka(subscribe=["clicks"]), False),
     (TOPIC, kafka(assign={"orders": [0]}), True),
@@ -149,6 +151,12 @@ def test_queries_that_wait_for_each_other_would_never_start() -> None:
     """So they do not; what only reads them waits for both."""
     circle = [query("ab", "a", to("b")), query("bc", "b", to("c")), query("ca", "c", to("a"))]
     assert waits([*circle, query("after", "b", to("d"))]) == {"after": ["ab"]}
+
+
+def test_a_circle_may_pass_through_a_query_without_an_end() -> None:
+    """`ab` waits for the table that the endless query makes, and that query for the table of `ca`."""
+    circle = [query("ab", "a", to("b")), query("ca", "c", to("a")), query("bc", "b", to("c"), trigger=None)]
+    assert waits(circle) == {}
 
 
 def warnings(source: dict[str, Any]) -> list[Problem]:

@@ -123,6 +123,12 @@ PATH_NOT_FOUND: Final = missing(
     "[waits](#what-to-do-when) for it.",
     "Create the folder; for a stream of files it may be empty.",
 )
+WRITER_NOT_ENDED: Final = missing(
+    "WriterNotEnded",
+    "The query ends, and so does another query of the document that writes its input. It waits for that query's end, so "
+    "that it reads all of its rows.",
+    "Do nothing. The message names the other query.",
+)
 STORE_CREDENTIALS_MISSING: Final = missing(
     "StoreCredentialsMissing",
     "Mainstem found no credentials for the object store.",

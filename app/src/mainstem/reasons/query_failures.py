@@ -33,12 +33,6 @@ MERGE_KEY_REPEATED: Final = query_failure(
     "Add a column to `merge.sequenceBy` that orders them, or aggregate by the keys.",
     Restarted.NO,
 )
-WRITER_NOT_ENDED: Final = query_failure(
-    "WriterNotEnded",
-    "The query ends, and so does another query of the document that writes its input. It waits for that query's end, so "
-    "that it reads all of its rows.",
-    "Do nothing. The message names the other query.",
-)
 WRITER_FAILED: Final = query_failure(
     "WriterFailed",
     "A query that writes an input of this query has failed. So this query has not started, and has read nothing.",

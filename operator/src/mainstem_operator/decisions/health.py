@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainstem import reasons
-from mainstem.language.model.status.states import FINAL, HEALTHY, OUTAGES, tally
+from mainstem.language.model.status.states import FINAL, OUTAGES, is_active, tally
 
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 from mainstem_operator.observed.pod_status import PodWarning
@@ -53,13 +53,13 @@ def queries_active(status: Status, attempt: int) -> Condition:
     restarting = [query for query in queries if query["state"] == "Restarting"]
     if restarting:
         return Condition(name, FALSE, _restart_reason(restarting), _messages(restarting))
-    starting = [query["name"] for query in queries if not is_active(query) and query["state"] != "Waiting"]
+    starting = [query["name"] for query in queries if not _active(query) and query["state"] != "Waiting"]
     messages = [f"no batch yet: {', '.join(starting)}"] if starting else []
     if old := updating(status):
         messages.append(f"still end a batch of the document before: {', '.join(old)}")
     if messages:
         return Condition(name, FALSE, reasons.QUERIES_STARTING, "; ".join(messages))
-    if waiting := [query for query in queries if query["state"] == "Waiting" and not is_active(query)]:
+    if waiting := [query for query in queries if query["state"] == "Waiting" and not _active(query)]:
         return Condition(name, FALSE, reasons.QUERY_WAITING, _messages(waiting))
     return Condition(name, TRUE, reasons.ALL_ACTIVE, f"every query is active, {len(queries)} in all")
 
@@ -165,10 +165,9 @@ def _stopped(query: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {"state": query["state"] if query["state"] in FINAL else "Stopped"}
 
 
-def is_active(query: Mapping[str, Any]) -> bool:
-    """Whether the query has committed a batch or read no data in this driver, or has nothing to do now."""
+def _active(query: Mapping[str, Any]) -> bool:
     # A query is Running from its first progress event in this driver on: a batch, or a trigger without data.
-    return query["state"] in HEALTHY or query.get("reason") == reasons.WRITER_NOT_ENDED
+    return is_active(query["state"], query.get("reason"))
 
 
 def _stalled(query: Mapping[str, Any], now: datetime) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
-from mainstem.language.model.status.states import OUTAGES, QueryState
+from mainstem.language.model.status.states import OUTAGES, QueryState, is_active
 
 from mainstem_operator.decisions import revisions
 from mainstem_operator.decisions.failure_classes import FailureClass, failure_class
-from mainstem_operator.decisions.health import is_active, queries_active, reported, updated
+from mainstem_operator.decisions.health import queries_active, reported, updated
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.start_deadlines import deadline
 from mainstem_operator.observed import pod_status
@@ -118,7 +118,7 @@ def _running(observation: Observation, before: DriverHistory) -> Setback | None:
     if failed:
         names = frozenset(each["name"] for each in failed)
         return Setback(active.reason, active.message, at_once=True, queries=names)
-    blocked = [each for each in queries if not is_active(each)]
+    blocked = [each for each in queries if not is_active(each["state"], each.get("reason"))]
     return _blocked(observation, active, blocked) if blocked else None
 
 

@@ -1,7 +1,7 @@
 """Upserts batches into a Delta table by keys.
 
-The first batch makes the table: the table never exists without the rows of a batch, so that a query that waits for it never
-reads it empty. Each further batch is at most one MERGE. Delta skips a transaction whose version it already has for the same application id. The id
+The first batch makes the table: the table never exists before a batch is in it, so that a query that waits for it never reads
+it too early. Each further batch is at most one MERGE. Delta skips a transaction whose version it already has for the same application id. The id
 is the checkpoint's id (Spark's query id), as in Delta's own streaming sink. So the first batches of a new checkpoint are
 never skipped, and a renamed query or sink never merges a batch again over newer rows. The id of the checkpoint is enough,
 because a query writes a table only once.
@@ -10,7 +10,7 @@ because a query writes a table only once.
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -74,8 +74,7 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     rows = exact(newest(batch, merge), table_partitions(session, sink))
     rows = rows.withColumn(_REMOVES, _removes(merge))
     if not DeltaTable.isDeltaTable(session, path):
-        rows = rows.where(f"NOT {_REMOVES}").select(*names)
-        rows.write.format("delta").mode("append").partitionBy(*(sink.partition_by or ())).save(path)
+        _create(rows.where(f"NOT {_REMOVES}").select(*names), sink.partition_by or (), path)
         return
     values: Any = {name: f"source.{name}" for name in names}
     on_keys = " AND ".join(f"target.{quote(key)} <=> source.{quote(key)}" for key in merge.keys)
@@ -89,6 +88,12 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
         f"NOT source.{_REMOVES}", values
     )
     builder.execute()
+
+
+def _create(rows: DataFrame, partitions: Sequence[str], path: str) -> None:
+    if partitions:  # as a MERGE does it: otherwise each task writes a file into each partition
+        rows = rows.repartition(*map(quote, partitions))
+    rows.write.format("delta").mode("append").partitionBy(*partitions).save(path)
 
 
 def _removes(merge: Merge) -> Column:

@@ -13,7 +13,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from mainstem.language.model.connectors.kafka_sink import KafkaSink
 from mainstem.language.model.connectors.kafka_source import KafkaSource
-from mainstem.language.model.connectors.kinds import ReadKind, SinkKind
+from mainstem.language.model.connectors.kinds import ConnectorKind, ReadKind, SinkKind
 from mainstem.language.model.connectors.static_sources import JdbcTable
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
@@ -44,16 +44,17 @@ def writers(graph: Graph, query: Query) -> list[Writer]:
 def awaited(graph: Graph) -> Mapping[str, tuple[Writer, ...]]:
     """Query that ends -> the writers for whose end it waits, so that it reads all of their rows.
 
-    A query waits for no writer without an end, and for none that itself waits for the query.
+    A query waits for no writer without an end, and for none that reads rows of the query, directly or through others.
     """
-    ending = {query.name: query for query in graph.spec.queries if graph.ends(query)}
-    upstream = {
-        name: [writer for writer in writers(graph, query) if writer.query in ending]
-        for name, query in ending.items()
-    }
+    upstream = {query.name: writers(graph, query) for query in graph.spec.queries}
+    ending = {query.name for query in graph.spec.queries if graph.ends(query)}
     return {
-        name: tuple(writer for writer in direct if name not in _all_upstream(writer.query, upstream))
-        for name, direct in upstream.items()
+        name: tuple(
+            writer
+            for writer in upstream[name]
+            if writer.query in ending and name not in _all_upstream(writer.query, upstream)
+        )
+        for name in ending
     }
 
 
@@ -76,20 +77,22 @@ def _feeds(graph: Graph, sink: SinkKind, read: ReadKind) -> bool:
     if sink.main_path and read.main_path:
         return may_overlap(normal(read.main_path), normal(sink.main_path))
     if isinstance(sink, KafkaSink) and isinstance(read, KafkaSource):
-        return _server(graph, sink) == _server(graph, read) and _reads_topic(read, sink.topic)
+        return _share_server(graph, sink, read) and _reads_topic(read, sink.topic)
     if isinstance(sink, JdbcSink) and isinstance(read, JdbcTable):
-        return _server(graph, sink) == _server(graph, read) and _names_table(read, sink.table)
+        return _share_server(graph, sink, read) and _names_table(read, sink.table)
     return False
 
 
-def _server(graph: Graph, connector: KafkaSink | KafkaSource | JdbcSink | JdbcTable) -> str | None:
-    """The address of the server, by which two connections may be equal."""
-    connection = next((each for each in graph.spec.connections if each.name == connector.connection), None)
-    if connection is None:
-        return None
+def _share_server(graph: Graph, sink: ConnectorKind, read: ConnectorKind) -> bool:
+    """Whether two connectors have the same connection, or two connections to one server."""
+    return not _servers(graph, sink).isdisjoint(_servers(graph, read))
+
+
+def _servers(graph: Graph, connector: ConnectorKind) -> set[str]:
+    connection = next(each for each in graph.spec.connections if each.name == connector.connection_name)
     if connection.kafka:
-        return connection.kafka.bootstrap_servers
-    return connection.jdbc.url if connection.jdbc else None
+        return {server.strip() for server in connection.kafka.bootstrap_servers.split(",")}
+    return {connection.jdbc.url} if connection.jdbc else set()
 
 
 def _reads_topic(kafka: KafkaSource, topic: str | None) -> bool:

@@ -16,7 +16,7 @@ from mainstem.language.base import MAX_ITEMS
 from mainstem.language.model.status.fields import LARGEST, Shown, moment
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
-from mainstem.language.model.status.states import HEALTHY, QueryState, tally
+from mainstem.language.model.status.states import QueryState, is_active, tally
 from mainstem.reasons import Reason
 from mainstem.runtime.driver.executor_losses import MemoryLoss
 
@@ -72,8 +72,8 @@ def state(status: QueryProgress) -> str:
 
 
 def active(status: QueryProgress) -> bool:
-    """Whether the query is healthy: in this driver it committed a batch, read no data, or ended."""
-    return status.state in HEALTHY
+    """Whether the query is healthy."""
+    return is_active(status.state, status.reason)
 
 
 def ready(statuses: Sequence[QueryProgress]) -> bool:

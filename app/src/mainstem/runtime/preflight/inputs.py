@@ -47,12 +47,10 @@ class Absent:
     Attributes:
         reason: why the query cannot start, such as `TopicNotFound`.
         message: what is missing.
-        buildable: whether the query can be built nevertheless: all inputs exist.
     """
 
     reason: reasons.Reason
     message: str
-    buildable: bool = False
 
     @property
     def outage(self) -> bool:

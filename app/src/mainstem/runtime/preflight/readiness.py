@@ -100,7 +100,20 @@ class _Asker:
             self._existing.add(path)
         for subject, path in _outputs(query):
             ask(subject, path, Directory(self._session, path).exists)
+        for sink in query.to:
+            if sink.delta and sink.delta.merge:
+                self._refuse_files(f"sink {sink.name!r} of query {query.name!r}", sink.delta.path)
         table_ownership.take(self._session, query, self._owner, self._clock)
+
+    def _refuse_files(self, subject: str, path: str) -> None:
+        """Refuse a folder with files and without a table: the first batch would make them part of the table's folder."""
+        folder = Directory(self._session, path)
+        if ask(subject, path, lambda: (folder / "*").matches() and not (folder / "_delta_log").exists()):
+            raise NotReady(
+                f"{subject}: the folder {path} has files, and no Delta table",
+                reason=reasons.SINK_FOLDER_TAKEN,
+                remedy="give the sink a new path, or remove the files",
+            )
 
     def _make_topics(self, query: Query) -> None:
         names = used(self._graph, [query]) - set(self._silent)

@@ -110,7 +110,7 @@ class SupervisedQuery:
         """Record the missing input that the query waits for, and since when."""
         if self.absent is None or self.since is None:
             self.busy, self.since = clock.seconds(), clock.now()
-        self.absent = absent
+        self.absent, self.due = absent, None
         message = f"{absent.message}; waiting since {stamp(self.since)}"
         self.happen(QueryEvent.INPUT_MISSING, absent.reason, message)
         self.show(replace(self.status, started_at=None))

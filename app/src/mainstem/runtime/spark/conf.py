@@ -21,6 +21,8 @@ CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileMana
 """The project's own class, in mainstem-jars: Spark's class for object stores reports some failed writes as a success."""
 FILE_BATCHES: Final = "dev.mainstem.files.Extension"
 """The session extension of the project's own jar: a stream reads each file once, and reports files that are gone."""
+LOCAL_FILES: Final = "dev.mainstem.files.OrderedLocalFileSystem"
+"""The project's own class: it lists the files of a folder in the order of their names, as object stores do."""
 S3_CREDENTIALS: Final = "dev.mainstem.secrets.S3Credentials"
 """Reads the files of a connection's secret before each request, in driver and executors."""
 MAINTENANCE_POOL: Final = "_maintenance"
@@ -112,6 +114,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
         "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
         "spark.sql.extensions": f"io.delta.sql.DeltaSparkSessionExtension,{FILE_BATCHES}",
+        # A stream reads files with one modification time, as copies have, in the order in which they are listed.
+        "spark.hadoop.fs.file.impl": LOCAL_FILES,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; its default of 50 tasks costs four times as much as a few tasks.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),

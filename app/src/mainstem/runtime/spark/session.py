@@ -19,7 +19,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.deployment import WANTED_HEAP
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.spark import host, packages
-from mainstem.runtime.spark.conf import FILE_BATCHES, LOG4J, Machine, pools_xml, spark_conf
+from mainstem.runtime.spark.conf import FILE_BATCHES, LOCAL_FILES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.runtime.spark.environment import Environment
 from mainstem.runtime.spark.jvm import Jvm, launch
 from mainstem.runtime.spark.scratch import LEAST, folder
@@ -105,15 +105,16 @@ def start_error(failure: Failure, environment: Environment) -> NotReady:
 
 def _check_own_jar(gateway: Any) -> None:
     """Refuse jars of another version: Spark only logs a warning if an extension is missing, and continues without it."""
-    try:
-        gateway.jvm.java.lang.Class.forName(FILE_BATCHES)
-    except Py4JError:
-        raise NotReady(
-            f"mainstem-jars has another version than mainstem: it lacks the class {FILE_BATCHES}, without which Spark "
-            "would read files twice or not at all",
-            reason=reasons.JARS_NOT_FOUND,
-            remedy="install the mainstem-jars of mainstem's version; in a checkout run `make jars`",
-        ) from None
+    for name in (FILE_BATCHES, LOCAL_FILES):
+        try:
+            gateway.jvm.java.lang.Class.forName(name)
+        except Py4JError:
+            raise NotReady(
+                f"mainstem-jars has another version than mainstem: it lacks the class {name}, without which Spark would "
+                "read files twice, in another order or not at all",
+                reason=reasons.JARS_NOT_FOUND,
+                remedy="install the mainstem-jars of mainstem's version; in a checkout run `make jars`",
+            ) from None
 
 
 def _machine(graph: Graph, scratch: Path, environment: Environment) -> Machine:

@@ -24,7 +24,7 @@ from mainstem.runtime.supervision.attempts import log_drain
 from mainstem.runtime.supervision.draining import out_of_time
 from mainstem.runtime.supervision.leaving import Leaving
 from mainstem.runtime.supervision.lifecycle import QueryLifecycle
-from mainstem.runtime.supervision.waiting_queries import WaitingQueries, buildable
+from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
 class NeedsDriver(Exception):
@@ -121,8 +121,10 @@ def successors(
         if each.absent is not None and way.steps[each.query.name] is Step.REPLACE:
             # A query that is new waits for its input. One that runs does not stop to wait.
             raise NotReady(each.absent.message, reason=each.absent.reason, transient=True)
-    checked = analysis.document(starter, buildable(new), some=True, strict=True)
-    built = {each.query.name: plan for each, plan in checked if each.absent is None}
+    present = [each for each in new if each.absent is None]
+    built = {
+        each.query.name: plan for each, plan in analysis.document(starter, present, some=True, strict=True)
+    }
     for name, error in refused.items():
         analysis.refusals.add(made[name], error)
     again = {name for name, step in way.steps.items() if step is Step.RETRY and name not in refused}

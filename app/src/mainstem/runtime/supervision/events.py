@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from mainstem import logs
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.progress.listener import Listener, Progress
 from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.topics import Topics
+from mainstem.runtime.supervision.unwritten import log_late
 
 
 SETTLE_SECONDS: Final = 3.0
@@ -36,6 +38,7 @@ class EventQueue:
     ) -> None:
         self._topics, self._clock = topics, clock
         self.files = files
+        self._log = logs.get("mainstem")
         self._queue: queue.Queue[Progress] = queue.Queue()
         self.listener = Listener(self._queue, on_event)
 
@@ -58,8 +61,10 @@ class EventQueue:
                 continue
             earliest = self._earliest(supervised, progress["timestamp"])
             supervised.resets |= went_back(progress, list(supervised.occurrences))
+            late = supervised.status.dropped_by_watermark
             status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
             supervised.show(self.files.count(status, supervised.occurrences))
+            log_late(self._log, supervised, late)
             if rows := progress.get("numInputRows"):
                 supervised.busy, supervised.resting = self._clock.seconds(), False
                 supervised.meter.add(

@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from mainstem import logs
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import Fenced, NotReady, SpecInvalid
+from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.transitions import QueryEvent
@@ -24,6 +25,7 @@ from mainstem.runtime.supervision.events import EventQueue
 from mainstem.runtime.supervision.refreshing import Refresher, Refreshing
 from mainstem.runtime.supervision.renewals import Renewals
 from mainstem.runtime.supervision.stalls import Stall, Stalls
+from mainstem.runtime.supervision.unwritten import log_unwritten
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
@@ -41,6 +43,7 @@ class QueryLifecycle:
         renewals: compares the ids of topics.
         current: explains a failure by an outage.
         stalls: finds queries that make no progress.
+        graph: the graph of the document.
         clock: the time of the run.
     """
 
@@ -53,6 +56,7 @@ class QueryLifecycle:
     renewals: Renewals
     current: Current
     stalls: Stalls
+    graph: Graph
     clock: Clock
     _log: Any = field(default_factory=lambda: logs.get("mainstem"))
 
@@ -126,6 +130,7 @@ class QueryLifecycle:
         if failure is None:
             supervised.happen(QueryEvent.END)
             self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
+            log_unwritten(self._log, self.graph, supervised)
             return
         self.fail(supervised, failure, now)
 
@@ -143,6 +148,8 @@ class QueryLifecycle:
         )
         supervised.fail(failure.reason, failure.message, None if wait is None else now + wait)
         log_failure(self._log, supervised, failure, wait)
+        if wait is None:
+            log_unwritten(self._log, self.graph, supervised)
 
     def drain(self, supervised: SupervisedQuery, outcome: DrainOutcome | None) -> None:
         """Record how the drain of a query ended; None for a query that did not run."""
@@ -156,6 +163,7 @@ class QueryLifecycle:
             return
         supervised.happen(QueryEvent.DRAIN if outcome.clean else QueryEvent.INTERRUPTION)
         log_drain(self._log, supervised, outcome)
+        log_unwritten(self._log, self.graph, supervised)
 
     def _topic_refusal(self, supervised: SupervisedQuery, built: BuiltQuery) -> Failure | None:
         """The failure of a query that must not start because a topic was recreated; None if it may start."""

@@ -1,8 +1,8 @@
 """Runs the queries of a pipeline: starts them, restarts those that fail, and drains them at the end.
 
-Each query has its own session and pool. One failed query does not end the others: it is built and started again after a
-pause, in the same driver. Once its budget (`restart`) is spent, it stays failed, the others run on, and the run ends
-with its failure. A query whose source does not exist yet waits for it, and the others start without it.
+Each query has its own session and pool. A failed query does not end the others: it is built and started again after a pause,
+in the same driver. Once its budget (`restart`) is spent, it stays failed, the others run on, and the run ends with its
+failure. A query whose source does not exist yet waits for it, and the others start without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ from mainstem.runtime.supervision.refreshing import Refresher
 from mainstem.runtime.supervision.renewals import Renewals
 from mainstem.runtime.supervision.stalls import Stalls
 from mainstem.runtime.supervision.topics import Topics
-from mainstem.runtime.supervision.waiting_queries import WaitingQueries, buildable
+from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
 TICK: Final = 0.2
@@ -84,13 +84,12 @@ class Supervisor:
         self._listeners = Listeners(graph.spec.listeners, clock)
         files = ExpiredFiles(session, graph)
         self._events = EventQueue(self._topics, files, self._listeners.pass_on, clock)
-        checkpoints = graph.spec.checkpoints
         self._driver = driver or DriverIdentity(graph.pipeline.name)
         self._ownership = Ownership(
             self._driver,
             clock,
-            conditional=checkpoints.require_conditional_writes,
-            take_over=checkpoints.take_over,
+            conditional=graph.spec.checkpoints.require_conditional_writes,
+            take_over=graph.spec.checkpoints.take_over,
         )
         self._orphans = OrphanCleaner(session, graph, clock, self._ownership.owns)
         self._looked = 0.0
@@ -103,8 +102,8 @@ class Supervisor:
             self._events.listener.attach(new.session)
 
     def _starter_of(self, graph: Graph, locate: Locate) -> Starter:
-        suspect = self._orphans.suspect
-        return Starter(graph, self._ownership, self._clock, self._events.put, self._run, suspect, locate)
+        put, suspect = self._events.put, self._orphans.suspect
+        return Starter(graph, self._ownership, self._clock, put, self._run, suspect, locate)
 
     def _take_over(self, graph: Graph, starter: Starter, analysis: Analysis, waiting: WaitingQueries) -> None:
         """Make a document the one that runs; all parts that read the document are made anew."""
@@ -122,6 +121,7 @@ class Supervisor:
             self._renewals,
             self._current,
             Stalls(graph.spec.restart),
+            graph,
             self._clock,
         )
 
@@ -132,7 +132,7 @@ class Supervisor:
 
     @property
     def failures(self) -> list[QueryProgress]:
-        """The statuses of failed queries that do not start again; last those that failed with the writer of their input."""
+        """The statuses of queries that failed and do not start again; last those that failed with another query."""
         failed = [each.status for each in self._queries if each.status.state is QueryState.FAILED]
         return sorted(failed, key=lambda status: status.reason == reasons.WRITER_FAILED)
 
@@ -143,8 +143,9 @@ class Supervisor:
 
     @property
     def waiting(self) -> list[QueryProgress]:
-        """The statuses of queries that wait for a source."""
-        return [supervised.status for supervised in self._queries if supervised.absent is not None]
+        """The statuses of queries that wait for a source; last those that wait for the end of another query."""
+        waiting = [each.status for each in self._queries if each.absent is not None]
+        return sorted(waiting, key=lambda status: status.reason == reasons.WRITER_NOT_ENDED)
 
     def start(self, *, strict: bool = False, unready: Mapping[str, NotReady] = NOTHING) -> None:
         """Build all queries that are not suspended and whose sources exist, prepare their checkpoints and folders, then
@@ -159,16 +160,15 @@ class Supervisor:
             NotReady: something outside the document prevents the start of every query, or with `strict` of one.
         """
         first, refusals = self._starter.first, self.analysis.refusals
-        self._graph = with_unready(self._graph, unready)
-        for supervised in (supervised for supervised in self._queries if supervised.query.name in unready):
+        self._graph = self._waiting.graph = with_unready(self._graph, unready)
+        for supervised in (each for each in self._queries if each.query.name in unready):
             refusals.add(supervised, unready[supervised.query.name])
         self._waiting.begin(refusals.others(self._queries), refusals)
         self._outages.start()
         self._topics.start()
         self._orphans.start()
-        queries = buildable(refusals.others(self._queries))
+        queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
         built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
-        built = [(supervised, ready) for supervised, ready in built if supervised.absent is None]
         for supervised, ready in built:
             with self.analysis.guarded(supervised):
                 first(supervised.query, partial(self._starter.prepare, supervised, ready))
@@ -262,7 +262,8 @@ class Supervisor:
         for supervised in self._queries:
             supervised.look()
             busy = not supervised.resting or self._current.outage(supervised)
-            if supervised.due is not None or (supervised.execution is not None and busy):
+            due = supervised.due is not None or self._waiting.released(supervised, self._queries)
+            if due or (supervised.execution is not None and busy):
                 supervised.busy = now
         return now - max(supervised.busy for supervised in self._queries)
 
@@ -283,18 +284,16 @@ class Supervisor:
 
     def close(self) -> None:
         """Stop all polling, remove orphan files, and let listeners take the last events."""
-        self._waiting.close()
-        self._outages.close()
-        self._topics.close()
-        self._renewals.close()
-        self._orphans.close()
-        self._listeners.close()
+        waiting, outages, topics = self._waiting, self._outages, self._topics
+        for part in (waiting, outages, topics, self._renewals, self._orphans, self._listeners):
+            part.close()
 
     def _settled(self) -> list[SupervisedQuery]:
         """The queries that run the plan of the present document."""
         return [each for each in self._queries if each.query.name not in self._successions.pending]
 
     def _is_due(self, supervised: SupervisedQuery, now: float) -> bool:
-        """Whether to start a query now: it is due, and all servers that it uses answer."""
-        due = supervised.due is not None and now >= supervised.due
-        return due and not self._stop.requested and self._current.outage(supervised) is None
+        """Whether to start a query now: it is due, all servers that it uses answer, and the writers of its input have ended."""
+        due = supervised.due is not None and now >= supervised.due and not self._stop.requested
+        answers = due and self._current.outage(supervised) is None
+        return answers and not self._waiting.holds(supervised, self._queries)

@@ -1,6 +1,7 @@
 """Keeps queries that wait for an input, a server or the end of a writer, from the start of a run or once an input was deleted."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -19,6 +20,10 @@ from mainstem.runtime.supervision.attempts import log_failure
 from mainstem.runtime.supervision.input_poller import InputPoller
 
 
+_ENDED: Final = (QueryState.COMPLETED, QueryState.FAILED, QueryState.DRAINED, QueryState.INTERRUPTED)
+"""States of a query that does not write any more in this run."""
+
+
 class WaitingQueries:
     """The waiting queries, each with its missing input, or with the writers of its input that have not ended.
 
@@ -32,14 +37,23 @@ class WaitingQueries:
     """
 
     def __init__(self, session: SparkSession, graph: Graph, clock: Clock) -> None:
-        self._graph, self._clock = graph, clock
+        self._clock = clock
         self._inputs = Inputs(session, graph)
         self._poller = InputPoller(self._inputs, clock)
-        self._awaited = awaited(graph)
         self._log = logs.get("mainstem")
+        self.graph = graph
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the document; a query that is suspended in it writes nothing."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        self._graph, self._awaited = graph, awaited(graph)
 
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
-        """Look for the inputs of all queries, and poll for the missing ones from then on, in a thread.
+        """Look for the inputs of queries that have not begun; `take` polls for the missing ones from then on, in a thread.
 
         Refuses a query whose source is missing if the query does not wait for it, and a query whose source cannot be
         checked for another reason than an outage.
@@ -50,8 +64,8 @@ class WaitingQueries:
                 absent = self._absent(supervised, known)
                 if absent is not None and not absent.outage and not waits(self._graph, supervised.query):
                     raise NotReady(absent.message, reason=absent.reason)
-                if known_writers := self._awaited.get(supervised.query.name):
-                    self._wait(supervised, _not_ended(known_writers, buildable=absent is None))
+                if known_writers := self._writers(supervised):
+                    self._wait(supervised, _not_ended(known_writers))
                 elif absent is not None:
                     self._wait(supervised, absent)
 
@@ -60,7 +74,7 @@ class WaitingQueries:
         self._poller.look_for(
             supervised.query
             for supervised in queries
-            if supervised.absent and not self._running_writers(supervised, queries)
+            if supervised.absent and not self._unended(supervised, queries)
         )
 
     def again(
@@ -80,14 +94,12 @@ class WaitingQueries:
         return True
 
     def take(self, queries: Sequence[SupervisedQuery]) -> None:
-        """Take the poller's result: a query whose inputs all exist is due. A query with a failed writer fails."""
+        """Take the poller's result: a query whose inputs all exist is due, unless the writers of its input have not ended."""
         polled = self._poller.take()
         for supervised in queries:
-            if supervised.absent is None:
+            if supervised.absent is None or self.holds(supervised, queries):
                 continue
-            if failed := self._failed_writer(supervised, queries):
-                self._fail(supervised, failed)
-            if supervised.absent is None or supervised.query.name not in polled:
+            if supervised.query.name not in polled:
                 continue
             absent = polled[supervised.query.name]
             if absent is not None and (absent.outage or self._may_come(supervised, queries)):
@@ -96,6 +108,24 @@ class WaitingQueries:
                 supervised.absent, supervised.due = None, self._clock.seconds()
                 supervised.happen(QueryEvent.INPUT_PRESENT)
         self.watch(queries)
+
+    def holds(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
+        """Whether a query must not start now: it waits for the end of a writer of its input, or fails with it."""
+        failed = {each.query.name for each in queries if each.status.state is QueryState.FAILED}
+        if writer := next((each for each in self._writers(supervised) if each.query in failed), None):
+            message = f"source {writer.source!r}: the query {writer.query!r} writes it, and has failed"
+            supervised.fail(reasons.WRITER_FAILED, message, None)
+            log_failure(self._log, supervised, Failure(reasons.WRITER_FAILED, message), None)
+        elif unended := self._unended(supervised, queries):
+            self._wait(supervised, _not_ended(unended))
+        else:
+            return False
+        return True
+
+    def released(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
+        """Whether all writers have ended for which a query waited, so that only the look for its inputs is missing."""
+        is_held = supervised.absent is not None and supervised.absent.reason == reasons.WRITER_NOT_ENDED
+        return is_held and not self._unended(supervised, queries)
 
     def close(self) -> None:
         """Stop polling."""
@@ -118,22 +148,13 @@ class WaitingQueries:
             not other.over for other in queries if other.query.name in names
         )
 
-    def _running_writers(self, supervised: SupervisedQuery, queries: Iterable[SupervisedQuery]) -> bool:
-        """Whether a query for whose end the query waits still runs, or will run."""
-        names = {writer.query for writer in self._awaited.get(supervised.query.name, ())}
-        return any(not other.over for other in queries if other.query.name in names)
+    def _writers(self, supervised: SupervisedQuery) -> Sequence[Writer]:
+        return self._awaited.get(supervised.query.name, ())
 
-    def _failed_writer(
-        self, supervised: SupervisedQuery, queries: Iterable[SupervisedQuery]
-    ) -> Writer | None:
-        failed = {each.query.name for each in queries if each.status.state is QueryState.FAILED}
-        awaited_writers = self._awaited.get(supervised.query.name, ())
-        return next((writer for writer in awaited_writers if writer.query in failed), None)
-
-    def _fail(self, supervised: SupervisedQuery, writer: Writer) -> None:
-        message = f"source {writer.source!r}: the query {writer.query!r} writes it, and has failed"
-        supervised.fail(reasons.WRITER_FAILED, message, None)
-        log_failure(self._log, supervised, Failure(reasons.WRITER_FAILED, message, permanent=True), None)
+    def _unended(self, supervised: SupervisedQuery, queries: Iterable[SupervisedQuery]) -> list[Writer]:
+        """The writers for whose end the query waits; one that has not begun has not ended."""
+        ended = {each.query.name for each in queries if each.status.state in _ENDED}
+        return [writer for writer in self._writers(supervised) if writer.query not in ended]
 
     def _wait(self, supervised: SupervisedQuery, absent: Absent) -> None:
         if supervised.absent != absent:
@@ -142,14 +163,9 @@ class WaitingQueries:
         supervised.wait_for(absent, self._clock)
 
 
-def buildable(queries: Iterable[SupervisedQuery]) -> list[SupervisedQuery]:
-    """The queries whose inputs all exist: those that wait for nothing, or only for the end of a writer."""
-    return [each for each in queries if each.absent is None or each.absent.buildable]
-
-
-def _not_ended(awaited_writers: Sequence[Writer], *, buildable: bool) -> Absent:
+def _not_ended(unended: Sequence[Writer]) -> Absent:
     message = "; ".join(
         f"source {writer.source!r}: the query {writer.query!r} writes it, and has not ended"
-        for writer in awaited_writers
+        for writer in unended
     )
-    return Absent(reasons.WRITER_NOT_ENDED, message, buildable)
+    return Absent(reasons.WRITER_NOT_ENDED, message)

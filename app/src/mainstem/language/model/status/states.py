@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+from mainstem import reasons
 from mainstem.reasons.reason import Restarted
 from mainstem.reasons.registry import entries
 
@@ -31,8 +32,7 @@ class QueryState(StrEnum):
     STOPPED = "Stopped"
 
 
-HEALTHY: Final = frozenset({QueryState.RUNNING, QueryState.IDLE, QueryState.COMPLETED, QueryState.SUSPENDED})
-"""States of an active query: in this driver it committed a batch or read no data, or it has nothing to do."""
+_HEALTHY: Final = frozenset({QueryState.RUNNING, QueryState.IDLE, QueryState.COMPLETED, QueryState.SUSPENDED})
 FINAL: Final = frozenset(
     {
         QueryState.COMPLETED,
@@ -58,6 +58,13 @@ _TALLIED: Final[dict[str, str]] = {
     QueryState.STOPPED: "stopped",
 }
 """State of a query -> the word that `tally` counts it under, in the order of its words."""
+
+
+def is_active(state: str, reason: str | None) -> bool:
+    """Whether a query with this state and reason is active: in this driver it committed a batch or read no data, it has
+    nothing to do, or it waits for the end of another query.
+    """
+    return state in _HEALTHY or reason == reasons.WRITER_NOT_ENDED
 
 
 def tally(states: Iterable[str]) -> str:
