@@ -53,6 +53,17 @@ class S3Server(Server):
             raise ValueError(f"not a bucket's name: {name!r}")
         (self.root / name).mkdir(exist_ok=True)
 
+    def client(self, **settings: str) -> dict[str, str]:
+        """Settings of Hadoop's client for a bucket of this server, without `fs.s3a.bucket.<name>.`; some may be replaced."""
+        return {
+            "endpoint": self.endpoint,
+            "endpoint.region": self.region,
+            "path.style.access": "true",
+            "access.key": self.access_key,
+            "secret.key": self.secret_key,
+            **settings,
+        }
+
     def _subfolder(self, name: str) -> Path:
         path = self.folder / name
         path.mkdir()

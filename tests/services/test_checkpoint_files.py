@@ -56,17 +56,8 @@ class Files:
 @pytest.fixture
 def session(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[SparkSession]:
     session = spark.newSession()
-    settings = {
-        "endpoint": proxy.endpoint,
-        "endpoint.region": s3.region,
-        "path.style.access": "true",
-        "access.key": s3.access_key,
-        "secret.key": s3.secret_key,
-        "attempts.maximum": "2",
-        "retry.limit": "1",
-        "retry.throttle.limit": "1",
-    }
-    for key, value in settings.items():
+    few = {"attempts.maximum": "2", "retry.limit": "1", "retry.throttle.limit": "1"}
+    for key, value in s3.client(endpoint=proxy.endpoint, **few).items():
         spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.files.{key}", value)
     yield session
     proxy.heal()

@@ -79,14 +79,7 @@ def test_a_second_pipeline_is_rejected_and_the_first_continues_after_a_kill(
 @pytest.mark.timeout(300)
 def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s3: S3Server) -> None:
     s3.make_bucket("ownership")
-    store = {
-        "endpoint": s3.endpoint,
-        "endpoint.region": "us-east-1",
-        "path.style.access": "true",
-        "access.key": s3.access_key,
-        "secret.key": s3.secret_key,
-    }
-    for key, value in store.items():
+    for key, value in s3.client().items():
         spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.ownership.{key}", value)
     for race in range(10):
         file = table_ownership.owner_record(f"s3a://ownership/race-{race}")

@@ -35,15 +35,8 @@ def store(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[Any]:
 
     def made(bucket: str, **settings: str) -> str:
         s3.make_bucket(bucket)
-        known = {
-            "endpoint": proxy.endpoint,
-            "endpoint.region": s3.region,
-            "path.style.access": "true",
-            "access.key": s3.access_key,
-            "secret.key": s3.secret_key,
-            "retry.limit": "1",
-        }
-        for key, value in (known | settings).items():
+        known = {"endpoint": proxy.endpoint, "retry.limit": "1"}
+        for key, value in s3.client(**(known | settings)).items():
             hadoop.set(f"fs.s3a.bucket.{bucket}.{key}", value)
         return f"s3a://{bucket}"
 

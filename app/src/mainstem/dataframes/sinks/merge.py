@@ -1,10 +1,10 @@
 """Upserts batches into a Delta table by keys.
 
 The first batch makes the table: the table never exists before a batch is in it, so that a query that waits for it never reads
-it too early. Each further batch is at most one MERGE. Delta skips a transaction whose version it already has for the same application id. The id
-is the checkpoint's id (Spark's query id), as in Delta's own streaming sink. So the first batches of a new checkpoint are
-never skipped, and a renamed query or sink never merges a batch again over newer rows. The id of the checkpoint is enough,
-because a query writes a table only once.
+it too early. Each further batch is at most one MERGE. Delta skips a transaction whose version it already has for the same
+application id. The id is the checkpoint's id (Spark's query id), as in Delta's own streaming sink. So the first batches of a
+new checkpoint are never skipped, and a renamed query or sink never merges a batch again over newer rows. The id of the
+checkpoint is enough, because a query writes a table only once.
 """
 
 import re
