@@ -153,6 +153,20 @@ def test_new_columns_need_schema_evolution(bench: Bench) -> None:
     assert bench.rows("out", "id", "v", "mine", "seq") == [(1, "new", "x", 2), (2, "more", None, 3)]
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_merge.py::test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table"
+)
+def test_the_first_batch_writes_one_file_into_each_partition(bench: Bench) -> None:
+    """As a MERGE does, and not one file from each task, of which a large batch has many."""
+    bench.conf["spark.sql.adaptive.coalescePartitions.enabled"] = "false"
+    bench.merge(
+        *((number, "abc"[number % 3], 1) for number in range(60)),
+        sink={"partitionBy": ["v"]},
+        state={"partitions": 8},
+    )
+    assert len(list((bench.folder / "out").glob("v=*/*.parquet"))) == 3
+
+
 @pytest.mark.parametrize("first", only([None, 1, 2], (None,)), ids=["new table", "new key", "known key"])
 def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) -> None:
     if first:

@@ -52,8 +52,8 @@ def delta(path: str) -> dict[str, Any]:
     return {"delta": {"path": path}}
 
 
-def files(path: str) -> dict[str, Any]:
-    return {"files": {"path": path, "format": "text"}}
+def files(path: str, **options: str) -> dict[str, Any]:
+    return {"files": {"path": path, "format": "text", "options": options}}
 
 
 def table(**settings: Any) -> dict[str, Any]:
@@ -69,15 +69,19 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     (delta("./lake/orders"), delta("lake/orders_2"), False),
     (delta("s3a://lake/orders"), delta("s3a://lake/orders"), True),
     (delta("s3a://lake/orders"), delta("s3a://sea/orders"), False),
-    ({"json": {"path": "lake/orders"}}, files("lake"), True),
+    ({"json": {"path": "lake/orders"}}, files("lake"), False),
+    ({"json": {"path": "lake/orders"}}, files("lake", recursiveFileLookup="TRUE"), True),
+    ({"json": {"path": "lake/orders/day=1"}}, files("lake/orders"), True),
+    ({"json": {"path": "lake/orders"}}, files("l*"), False),
     ({"json": {"path": "lake/orders"}}, files("lake/orders/day=1"), True),
     ({"json": {"path": "lake/orders"}}, files("lake/*"), True),
     ({"json": {"path": "lake/orders"}}, files("lake/o?ders/*.txt"), True),
     ({"json": {"path": "lake/orders"}}, files("lake/raw_*"), False),
     ({"json": {"path": "lake/orders"}}, files("{lake,sea}/orders"), True),
     ({"json": {"path": "lake/orders"}}, files("lake/[a-p]*"), True),
-    ({"json": {"path": "lake/orders"}}, files("."), True),
-    ({"json": {"path": "/lake/orders"}}, files("/"), True),
+    ({"json": {"path": "lake/orders"}}, files("."), False),
+    ({"json": {"path": "day=1"}}, files("."), True),
+    ({"json": {"path": "/lake/orders"}}, files("/", recursiveFileLookup="true"), True),
     (TOPIC, kafka(subscribe=["clicks", "orders"]), True),
     (TOPIC, kafka("same", subscribe=["orders"]), True),
     (TOPIC, kafka("more", subscribe=["orders"]), True),

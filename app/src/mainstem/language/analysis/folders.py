@@ -26,14 +26,24 @@ def within(folder: str, above: str) -> bool:
     return folder == above or folder.startswith(above + "/")
 
 
-def may_overlap(pattern: str, folder: str) -> bool:
-    """Whether a file below the folder may also be below the path, which may be a pattern of Hadoop's; both are `normal`.
+def may_read(path: str, folder: str, *, recursive: bool) -> bool:
+    """Whether a reader of the path may read files that somebody writes into the folder; both are `normal`.
 
-    >>> may_overlap("lake/*/day=1", "lake/orders"), may_overlap("lake/raw_*", "lake/orders")
+    As Spark does it, the reader leaves out the folders below its path, unless their names have the form `k=v`.
+
+    Args:
+        path: of the reader; it may be a pattern of Hadoop's.
+        folder: of the writer.
+        recursive: whether the reader reads all folders below its path.
+
+    >>> may_read("lake/*/day=1", "lake/orders", recursive=False), may_read("lake", "lake/orders", recursive=False)
     (True, False)
     """
-    parts = takewhile(lambda part: not re.search(r"[\[{\\]", part), _parts(pattern))
-    return all(_matches(part, name) for part, name in zip(parts, _parts(folder), strict=False))
+    parts, names = _parts(path), _parts(folder)
+    known = list(takewhile(lambda part: not re.search(r"[\[{\\]", part), parts))
+    if not all(_matches(part, name) for part, name in zip(known, names, strict=False)):
+        return False
+    return recursive or len(known) < len(parts) or all("=" in name for name in names[len(parts) :])
 
 
 def _parts(path: str) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from mainstem.language.analysis.folders import may_overlap, normal
+from mainstem.language.analysis.folders import may_read, normal
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from mainstem.language.model.connectors.kafka_sink import KafkaSink
@@ -75,7 +75,9 @@ def _writes(graph: Graph, query: Query, source: Source) -> bool:
 
 def _feeds(graph: Graph, sink: SinkKind, read: ReadKind) -> bool:
     if sink.main_path and read.main_path:
-        return may_overlap(normal(read.main_path), normal(sink.main_path))
+        options = {key.lower(): value.lower() for key, value in read.given_options().items()}
+        recursive = options.get("recursivefilelookup") == "true"
+        return may_read(normal(read.main_path), normal(sink.main_path), recursive=recursive)
     if isinstance(sink, KafkaSink) and isinstance(read, KafkaSource):
         return _share_server(graph, sink, read) and _reads_topic(read, sink.topic)
     if isinstance(sink, JdbcSink) and isinstance(read, JdbcTable):
