@@ -4,6 +4,8 @@ import secrets
 import urllib.request
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from harness import gotools
 from harness.process import Process, free_port
 from harness.server import Server
@@ -53,16 +55,18 @@ class S3Server(Server):
             raise ValueError(f"not a bucket's name: {name!r}")
         (self.root / name).mkdir(exist_ok=True)
 
-    def client(self, **settings: str) -> dict[str, str]:
-        """Settings of Hadoop's client for a bucket of this server, without `fs.s3a.bucket.<name>.`; some may be replaced."""
-        return {
+    def open_to(self, spark: SparkSession, bucket: str, **settings: str) -> None:
+        """Let a Spark session reach a bucket, in place of a connection; `settings` of Hadoop's client replace those here."""
+        known = {
             "endpoint": self.endpoint,
             "endpoint.region": self.region,
             "path.style.access": "true",
             "access.key": self.access_key,
             "secret.key": self.secret_key,
-            **settings,
         }
+        hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+        for key, value in (known | settings).items():
+            hadoop.set(f"fs.s3a.bucket.{bucket}.{key}", value)
 
     def _subfolder(self, name: str) -> Path:
         path = self.folder / name

@@ -57,8 +57,7 @@ class Files:
 def session(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[SparkSession]:
     session = spark.newSession()
     few = {"attempts.maximum": "2", "retry.limit": "1", "retry.throttle.limit": "1"}
-    for key, value in s3.client(endpoint=proxy.endpoint, **few).items():
-        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.files.{key}", value)
+    s3.open_to(spark, "files", endpoint=proxy.endpoint, **few)
     yield session
     proxy.heal()
 

@@ -79,8 +79,7 @@ def test_a_second_pipeline_is_rejected_and_the_first_continues_after_a_kill(
 @pytest.mark.timeout(300)
 def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s3: S3Server) -> None:
     s3.make_bucket("ownership")
-    for key, value in s3.client().items():
-        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.ownership.{key}", value)
+    s3.open_to(spark, "ownership")
     for race in range(10):
         file = table_ownership.owner_record(f"s3a://ownership/race-{race}")
         assert table_ownership.read(spark, file) is None

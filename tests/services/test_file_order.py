@@ -20,8 +20,7 @@ def test_objects_of_one_second_are_read_by_name(pipelines: Any, spark: SparkSess
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name, encoding="utf-8")
         os.utime(file, (5, 5))
-    for key, value in s3.client().items():
-        spark.sparkContext._jsc.hadoopConfiguration().set(f"fs.s3a.bucket.ordered.{key}", value)
+    s3.open_to(spark, "ordered")
     files = {"path": "s3a://ordered/in", "format": "text", "maxFilesPerTrigger": 1}
     sink = {"name": "table", "delta": {"path": str(pipelines.folder / "out")}}
     query = {"name": "copy", "from": "numbered", "to": [sink], "trigger": {"availableNow": True}}

@@ -31,13 +31,10 @@ def proxy(s3: S3Server) -> Iterator[S3Proxy]:
 @pytest.fixture
 def store(spark: SparkSession, s3: S3Server, proxy: S3Proxy) -> Iterator[Any]:
     """Makes a bucket with settings of its own."""
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
 
     def made(bucket: str, **settings: str) -> str:
         s3.make_bucket(bucket)
-        known = {"endpoint": proxy.endpoint, "retry.limit": "1"}
-        for key, value in s3.client(**(known | settings)).items():
-            hadoop.set(f"fs.s3a.bucket.{bucket}.{key}", value)
+        s3.open_to(spark, bucket, **{"endpoint": proxy.endpoint, "retry.limit": "1", **settings})
         return f"s3a://{bucket}"
 
     yield made

@@ -229,6 +229,23 @@ def test_long_plans_are_checked_at_bounded_cost(mode: str, step: str) -> None:
     problems(data)
 
 
+def test_queries_that_may_write_for_each_other_are_compared_at_bounded_cost() -> None:
+    """Each of 64 queries reads 64 tables, and each of these may be written by all others, for their paths are patterns."""
+    lake = "s3a://lake/some/folder"
+    sources = [
+        {"name": f"s{n}", "static": {"csv": {"path": f"{lake}/*{n % 2}*", "schema": "value STRING"}}}
+        for n in range(64)
+    ]
+    every = [{"name": "every", "sql": " UNION ALL ".join(f"SELECT value FROM s{n}" for n in range(64))}]
+    queries = [
+        {"name": f"q{n}", "from": "every", "to": [{"name": "out", "text": {"path": f"{lake}/{n:02}10"}}]}
+        for n in range(64)
+    ]
+    data = document(every, sources=sources)
+    data["spec"]["queries"] = queries
+    assert problems(data) == []
+
+
 def test_a_rule_reports_a_hundred_problems_at_most() -> None:
     views = [
         {"name": f"v{index}", "sql": "SELECT * FROM " + ", ".join(f"zz{at}" for at in range(500))}

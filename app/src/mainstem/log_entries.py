@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 
+SINK_LOG: Final = "_spark_metadata"
+"""The folder of the log of a file sink, in the sink's folder."""
 COMPACT: Final = ".compact"
 """Ending of an entry that has the content of all entries before it too."""
 

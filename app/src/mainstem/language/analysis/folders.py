@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
@@ -9,6 +10,7 @@ from typing import Final
 _ANY: Final = {"*": ".*", "?": "."}
 
 
+@lru_cache(maxsize=4096)  # the paths of one document; each is compared with all others
 def normal(path: str) -> str:
     """One spelling for a folder: no `file:`, no `.` or `..`, no slash doubled or at the end.
 
@@ -51,4 +53,6 @@ def _parts(path: str) -> list[str]:
 
 
 def _matches(pattern: str, name: str) -> bool:
+    if _ANY.keys().isdisjoint(pattern):
+        return pattern == name
     return re.fullmatch("".join(_ANY.get(char, re.escape(char)) for char in pattern), name) is not None

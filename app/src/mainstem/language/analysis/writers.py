@@ -5,7 +5,7 @@ The document shows this for paths, topics and tables of databases. It does not s
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from mainstem.language.analysis.folders import may_read, normal
@@ -33,12 +33,8 @@ class Writer(NamedTuple):
 
 def writers(graph: Graph, query: Query) -> list[Writer]:
     """The other running queries that may write a source of the query, each once for each source."""
-    return [
-        Writer(other.name, source.name)
-        for source in graph.sources_of(query.from_)
-        for other in graph.spec.queries
-        if other.name != query.name and not other.suspend and _writes(graph, other, source)
-    ]
+    sources = {source.name: source for source in graph.sources_of(query.from_)}
+    return _of(query, sources, {name: _writing(graph, source) for name, source in sources.items()})
 
 
 def awaited(graph: Graph) -> Mapping[str, tuple[Writer, ...]]:
@@ -46,31 +42,39 @@ def awaited(graph: Graph) -> Mapping[str, tuple[Writer, ...]]:
 
     A query waits for no writer without an end, and for none that reads rows of the query, directly or through others.
     """
-    upstream = {query.name: writers(graph, query) for query in graph.spec.queries}
+    writing = {source.name: _writing(graph, source) for source in graph.spec.sources}
+    read = {query.name: [each.name for each in graph.sources_of(query.from_)] for query in graph.spec.queries}
+    direct = {query.name: _of(query, read[query.name], writing) for query in graph.spec.queries}
+    upstream = {name: {writer.query for writer in each} for name, each in direct.items()}
     ending = {query.name for query in graph.spec.queries if graph.ends(query)}
+    waited_for = {name: ending - _readers(name, upstream) for name in ending}
     return {
-        name: tuple(
-            writer
-            for writer in upstream[name]
-            if writer.query in ending and name not in _all_upstream(writer.query, upstream)
-        )
-        for name in ending
+        name: tuple(writer for writer in direct[name] if writer.query in waited_for[name]) for name in ending
     }
 
 
-def _all_upstream(name: str, upstream: Mapping[str, Iterable[Writer]]) -> set[str]:
-    """The queries that write an input of the query, directly or through other queries."""
-    visited: set[str] = set()
-    todo = [name]
+def _of(query: Query, sources: Iterable[str], writing: Mapping[str, Iterable[str]]) -> list[Writer]:
+    """The writers of the sources, which the query reads; a query is no writer of its own."""
+    return [Writer(name, source) for source in sources for name in writing[source] if name != query.name]
+
+
+def _writing(graph: Graph, source: Source) -> list[str]:
+    """The running queries that may write the source."""
+    return [
+        query.name
+        for query in graph.spec.queries
+        if not query.suspend and any(_feeds(graph, sink.connector, source.connector) for sink in query.to)
+    ]
+
+
+def _readers(name: str, upstream: Mapping[str, Collection[str]]) -> set[str]:
+    """The queries that read rows of the query, directly or through other queries."""
+    readers: set[str] = set()
+    todo = {name}
     while todo:
-        new = {writer.query for writer in upstream[todo.pop()]} - visited
-        visited |= new
-        todo += new
-    return visited
-
-
-def _writes(graph: Graph, query: Query, source: Source) -> bool:
-    return any(_feeds(graph, sink.connector, source.connector) for sink in query.to)
+        todo = {each for each, written_by in upstream.items() if not todo.isdisjoint(written_by)} - readers
+        readers |= todo
+    return readers
 
 
 def _feeds(graph: Graph, sink: SinkKind, read: ReadKind) -> bool:

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from mainstem.checkpoints import entries
 from mainstem.filesystem import Directory, newest
-from mainstem.log_entries import COMPACT
+from mainstem.log_entries import COMPACT, SINK_LOG
 from mainstem.runtime.checkpoint.orphan_files import Suspects, suspects
-from mainstem.runtime.checkpoint.spark_sink_log import LOG, add_empty_entry
+from mainstem.runtime.checkpoint.spark_sink_log import add_empty_entry
 
 
 _INTERVAL: Final = "spark.sql.streaming.fileSink.log.compactInterval"
@@ -48,7 +48,7 @@ def _begin(session: SparkSession, folder: str, committed: int) -> None:
     # Files of another writer that are newer than a logged batch would look like those of an unfinished batch.
     if target.exists() and target.files():
         return
-    log = target / LOG
+    log = target / SINK_LOG
     first, batches = entries_before(committed, int(session.conf.get(_INTERVAL, "10")))
     log.make()
     if first is not None:
@@ -60,7 +60,7 @@ def _begin(session: SparkSession, folder: str, committed: int) -> None:
 def _add_repartitioning(session: SparkSession, folder: str, checkpoint: str, committed: int) -> None:
     """Add the entry of the batch that `mainstem checkpoint repartition` has committed, if the query has not run since."""
     target, plans = Directory(session, folder), Directory(session, checkpoint) / "offsets"
-    if newest(target / LOG) != committed - 1:
+    if newest(target / SINK_LOG) != committed - 1:
         return
     before, after = (plans / str(batch) for batch in (committed - 1, committed))
     if not before.exists() or not entries.repartitions(before.text(), after.text()):

@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 from mainstem import reasons
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory, FileInfo, newest
-from mainstem.runtime.checkpoint.spark_sink_log import LOG, logged_paths
+from mainstem.log_entries import SINK_LOG
+from mainstem.runtime.checkpoint.spark_sink_log import logged_paths
 
 
 _SUCCESS: Final = "_SUCCESS"
@@ -79,7 +80,7 @@ def suspects(
     last_committed = newest(Directory(session, checkpoint) / logs[1])
     if last_planned is None or last_committed == last_planned:
         return Suspects()
-    if last_committed is not None and newest(target / LOG) is None:
+    if last_committed is not None and newest(target / SINK_LOG) is None:
         return Suspects()  # earlier batches wrote to another folder, so the files here may be somebody else's
     since = (offsets / str(last_planned)).modified() - SKEW_MS
     files = unlogged_files(session, target, since, kind)
@@ -144,7 +145,7 @@ def select_unlogged(
 
 def _table(path: str) -> str | None:
     """The table or sink to whose log the file belongs; None if the file is not in a log."""
-    for log in (LOG, "_delta_log"):
+    for log in (SINK_LOG, "_delta_log"):
         root, separator, _ = path.partition(f"/{log}/")
         if separator:
             return root
@@ -153,7 +154,7 @@ def _table(path: str) -> str | None:
 
 def _refuse_foreign(target: Directory, folder: str, last_planned: int | None, kind: str) -> None:
     """Raise if the folder's data is not from this checkpoint: its log is ahead, or it has data before the first batch."""
-    last_logged = newest(target / LOG)
+    last_logged = newest(target / SINK_LOG)
     if last_planned is None:
         foreign = last_logged is not None or any(_is_data(file.path, kind) for file in target.files())
     else:

@@ -14,7 +14,7 @@ from mainstem.checkpoints.damage import sink_logs
 from mainstem.checkpoints.requirements import Problem
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory
-from mainstem.runtime.checkpoint.spark_sink_log import LOG
+from mainstem.log_entries import SINK_LOG
 from mainstem.runtime.failures.full_disks import local
 
 
@@ -30,7 +30,7 @@ def refuse(session: SparkSession, folder: str, committed: int | None) -> None:
     names = _names(session, folder)
     for problem in _broken(session, folder, names):
         raise NotReady(
-            f"the log of the folder {folder} is damaged: {LOG}/{problem.file} {problem.problem}",
+            f"the log of the folder {folder} is damaged: {SINK_LOG}/{problem.file} {problem.problem}",
             reason=reasons.SINK_LOG_DAMAGED,
             remedy="restore the file from a copy, or give the sink a new path",
         )
@@ -50,7 +50,7 @@ def is_whole(session: SparkSession, folder: str, committed: int) -> bool:
 
 
 def _names(session: SparkSession, folder: str) -> list[str]:
-    log = Directory(session, folder) / LOG
+    log = Directory(session, folder) / SINK_LOG
     return log.names() if log.exists() else []
 
 
@@ -59,9 +59,9 @@ def _broken(session: SparkSession, folder: str, names: list[str]) -> list[Proble
 
     def read(name: str) -> bytes:
         if path is not None:  # Hadoop hides the checksums, and compares them only block by block
-            return (Path(path) / LOG / name).read_bytes()
-        return (Directory(session, folder) / LOG / name).text().encode()
+            return (Path(path) / SINK_LOG / name).read_bytes()
+        return (Directory(session, folder) / SINK_LOG / name).text().encode()
 
-    if path is not None and (Path(path) / LOG).is_dir():
-        names = [file.name for file in (Path(path) / LOG).iterdir()]
+    if path is not None and (Path(path) / SINK_LOG).is_dir():
+        names = [file.name for file in (Path(path) / SINK_LOG).iterdir()]
     return list(sink_logs.broken(names, read))

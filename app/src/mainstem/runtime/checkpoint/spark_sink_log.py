@@ -6,16 +6,15 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from mainstem.filesystem import Directory
+from mainstem.log_entries import SINK_LOG
 
 
-LOG: Final = "_spark_metadata"
-"""The folder of the log, in the sink's folder."""
 _VERSION: Final = 1
 
 
 def logged_paths(session: SparkSession, target: Directory) -> list[str]:
     """The paths of all files that the log of a sink's folder names; empty if there is no log."""
-    if not (target / LOG).exists():
+    if not (target / SINK_LOG).exists():
         return []
     log = _spark_log(session, target)
     # One call for all files: one call for each file of a long log would take minutes.
@@ -36,7 +35,7 @@ def _spark_log(session: SparkSession, target: Directory) -> Any:
     """Spark's `FileStreamSinkLog` of a sink's folder."""
     kind = _sinks(session).FileStreamSinkLog
     retention = getattr(kind, "$lessinit$greater$default$4")()
-    return kind(_VERSION, session._jsparkSession, (target / LOG).path, retention)  # noqa: SLF001
+    return kind(_VERSION, session._jsparkSession, (target / SINK_LOG).path, retention)  # noqa: SLF001
 
 
 def _sinks(session: SparkSession) -> Any:

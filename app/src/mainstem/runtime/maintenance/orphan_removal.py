@@ -25,10 +25,10 @@ from mainstem.dataframes import query as build
 from mainstem.filesystem import Directory, newest, oldest
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import running
+from mainstem.log_entries import SINK_LOG
 from mainstem.runtime.checkpoint import orphan_files, sink_logs
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED
 from mainstem.runtime.checkpoint.orphan_files import Suspects
-from mainstem.runtime.checkpoint.spark_sink_log import LOG
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import classify
 
@@ -200,7 +200,7 @@ class OrphanCleaner:
         target.next_listing = start + FIRST_INTERVAL
         if batches is None or not folder.exists():
             return
-        first, logged = oldest(batches[0]), oldest(folder / LOG)
+        first, logged = oldest(batches[0]), oldest(folder / SINK_LOG)
         if first is None or logged is None:
             return  # a folder without a log may have files of any writer
         if target.since is None:

@@ -35,6 +35,7 @@ from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
 from mainstem.language.model.status.states import OUTAGES
 from mainstem.language.requirements import path_of, used
+from mainstem.log_entries import SINK_LOG
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clients.reachability import connection_error
 from mainstem.runtime.failures.classification import classify
@@ -164,7 +165,7 @@ def _table_of_files(table: CsvTable | JsonTable | SchemalessTable, context: Inpu
     """The missing files, or the missing first batch of a sink: Spark reads only what the sink's log names."""
     if absent := _missing_path(table.path, context):
         return absent
-    log = Directory(context.session, table.path) / "_spark_metadata"
+    log = Directory(context.session, table.path) / SINK_LOG
     if ask(context.subject, table.path, lambda: log.matches() and not (log / "[0-9]*").matches()):
         return Absent(reasons.PATH_NOT_FOUND, f"{context.subject}: no batch was written to {table.path}")
     return None

@@ -15,6 +15,7 @@ from mainstem.filesystem import Directory
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.model.queries import Query
+from mainstem.language.model.sinks import Sink
 from mainstem.language.requirements import functions_of, running, used
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clock import Clock
@@ -102,7 +103,7 @@ class _Asker:
             ask(subject, path, Directory(self._session, path).exists)
         for sink in query.to:
             if sink.delta and sink.delta.merge:
-                self._refuse_files(f"sink {sink.name!r} of query {query.name!r}", sink.delta.path)
+                self._refuse_files(_subject(query, sink), sink.delta.path)
         table_ownership.take(self._session, query, self._owner, self._clock)
 
     def _refuse_files(self, subject: str, path: str) -> None:
@@ -148,4 +149,8 @@ def _jars(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 def _outputs(query: Query) -> Iterator[tuple[str, str]]:
     for sink in query.to:
         if path := sink.connector.main_path:
-            yield f"sink {sink.name!r} of query {query.name!r}", path
+            yield _subject(query, sink), path
+
+
+def _subject(query: Query, sink: Sink) -> str:
+    return f"sink {sink.name!r} of query {query.name!r}"

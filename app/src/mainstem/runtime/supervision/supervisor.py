@@ -102,8 +102,8 @@ class Supervisor:
             self._events.listener.attach(new.session)
 
     def _starter_of(self, graph: Graph, locate: Locate) -> Starter:
-        put, suspect = self._events.put, self._orphans.suspect
-        return Starter(graph, self._ownership, self._clock, put, self._run, suspect, locate)
+        suspect = self._orphans.suspect
+        return Starter(graph, self._ownership, self._clock, self._events.put, self._run, suspect, locate)
 
     def _take_over(self, graph: Graph, starter: Starter, analysis: Analysis, waiting: WaitingQueries) -> None:
         """Make a document the one that runs; all parts that read the document are made anew."""

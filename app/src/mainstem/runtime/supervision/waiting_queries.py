@@ -1,6 +1,6 @@
 """Keeps queries that wait for an input, a server or the end of a writer, from the start of a run or once an input was deleted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -9,7 +9,7 @@ from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.writers import Writer, awaited, writers
-from mainstem.language.model.status.states import QueryState
+from mainstem.language.model.status.states import FINAL, QueryState
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.preflight.inputs import Absent, Inputs, waits
@@ -20,8 +20,8 @@ from mainstem.runtime.supervision.attempts import log_failure
 from mainstem.runtime.supervision.input_poller import InputPoller
 
 
-_ENDED: Final = (QueryState.COMPLETED, QueryState.FAILED, QueryState.DRAINED, QueryState.INTERRUPTED)
-"""States of a query that does not write any more in this run."""
+_ENDED: Final = FINAL - {QueryState.SUSPENDED}
+"""States of a query that does not write any more in this run. A suspended one may start with another document."""
 
 
 class WaitingQueries:
@@ -34,23 +34,18 @@ class WaitingQueries:
         session: the application's session.
         graph: the graph of the document.
         clock: the time of the run.
+
+    Attributes:
+        graph: as above, until `begin`; a query that is suspended in it writes nothing.
     """
 
     def __init__(self, session: SparkSession, graph: Graph, clock: Clock) -> None:
         self._clock = clock
         self._inputs = Inputs(session, graph)
         self._poller = InputPoller(self._inputs, clock)
+        self._awaited: Mapping[str, Sequence[Writer]] = {}
         self._log = logs.get("mainstem")
         self.graph = graph
-
-    @property
-    def graph(self) -> Graph:
-        """The graph of the document; a query that is suspended in it writes nothing."""
-        return self._graph
-
-    @graph.setter
-    def graph(self, graph: Graph) -> None:
-        self._graph, self._awaited = graph, awaited(graph)
 
     def begin(self, queries: Sequence[SupervisedQuery], refusals: Refusals) -> None:
         """Look for the inputs of queries that have not begun; `take` polls for the missing ones from then on, in a thread.
@@ -58,11 +53,12 @@ class WaitingQueries:
         Refuses a query whose source is missing if the query does not wait for it, and a query whose source cannot be
         checked for another reason than an outage.
         """
+        self._awaited = awaited(self.graph)
         known: dict[str, Absent | None] = {}
         for supervised in queries:
             with refusals.collecting(supervised):
                 absent = self._absent(supervised, known)
-                if absent is not None and not absent.outage and not waits(self._graph, supervised.query):
+                if absent is not None and not absent.outage and not waits(self.graph, supervised.query):
                     raise NotReady(absent.message, reason=absent.reason)
                 if known_writers := self._writers(supervised):
                     self._wait(supervised, _not_ended(known_writers))
@@ -81,7 +77,7 @@ class WaitingQueries:
         self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery], failure: Failure
     ) -> bool:
         """Whether a failed query waits from now on, because a topic that it reads was deleted."""
-        if failure.reason != reasons.TOPIC_NOT_FOUND or not waits(self._graph, supervised.query):
+        if failure.reason != reasons.TOPIC_NOT_FOUND or not waits(self.graph, supervised.query):
             return False
         try:
             absent = self._absent(supervised, {})
@@ -143,8 +139,8 @@ class WaitingQueries:
 
     def _may_come(self, supervised: SupervisedQuery, queries: Sequence[SupervisedQuery]) -> bool:
         """Whether the input may still appear: not for a bounded query once all queries that could write it are over."""
-        names = {writer.query for writer in writers(self._graph, supervised.query)}
-        return not self._graph.ends(supervised.query) or any(
+        names = {writer.query for writer in writers(self.graph, supervised.query)}
+        return not self.graph.ends(supervised.query) or any(
             not other.over for other in queries if other.query.name in names
         )
 
