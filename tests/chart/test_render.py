@@ -3,11 +3,13 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from chart.rendering import CHART, PLAIN, ROOT, HelmRefused, helm, objects, parse, plain_manifests, text
 from mainstem import names
+from mainstem.language.yaml.yamltext import parse as read
 from mainstem.schema import crd, crd_yaml
 
 
@@ -342,3 +344,44 @@ def test_the_self_test_is_deleted_after_it_passes() -> None:
 def test_old_clusters_are_rejected() -> None:
     with pytest.raises(HelmRefused, match=r"requires kubeVersion: >=1\.29"):
         helm("template", "mainstem", CHART, "--kube-version", "1.28.15")
+
+
+NAMED: dict[str, Any] = {
+    "watchNamespaces": ["n"],
+    "nameOverride": "y",
+    "imagePullSecrets": [{"name": "y"}],
+    "priorityClassName": "1e3",
+    "nodeSelector": {"pool": "017"},
+    "podMonitor": {"enabled": True},
+    "networkPolicy": {"enabled": True, "pipelineNamespaces": ["n"]},
+    "webhook": {"enabled": True, "certManager": {"enabled": True, "issuerRef": {"name": "y"}}},
+    "lease": {"namespace": "017"},
+    "commonLabels": {"team": "n"},
+}
+"""Values whose texts YAML reads as booleans and numbers where they have no quotes."""
+
+
+def forms(value: object) -> object:
+    """The types of the leaves; keys and lengths stay."""
+    if isinstance(value, dict):
+        return {key: forms(each) for key, each in value.items()}
+    return [forms(each) for each in value] if isinstance(value, list) else type(value).__name__
+
+
+def odd_as_plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: odd_as_plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [odd_as_plain(each) for each in value]
+    return "plain" if value in ("y", "n", "1e3", "017") else value
+
+
+@pytest.mark.parametrize("account", ["y", ""])
+def test_names_that_yaml_reads_as_other_values_stay_strings(account: str) -> None:
+    names_of = {"crd": {"install": False}, "serviceAccount": {"name": account}}
+    odd, plain = (
+        [part.data for part in read(text(values | names_of, "--namespace", place, release=release))]
+        for values, place, release in ((NAMED, "017", "y"), (odd_as_plain(NAMED), "plain", "plain"))
+    )
+    assert {each["kind"] for each in odd} > {"ServiceAccount", "NetworkPolicy", "PodMonitor", "Certificate"}
+    assert forms(odd) == forms(plain)

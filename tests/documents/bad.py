@@ -355,7 +355,14 @@ BAD: Final = [
         "a bare on for a string",
         (("properties: {client.id: flights}", "properties: {client.id: on}"),),
         (
-            "9:71: spec.connections[0].kafka.properties[client.id]: true is not a string; put it in quotes [InvalidType]",
+            "9:71: spec.connections[0].kafka.properties[client.id]: on, which YAML reads as true, is not a string; put it in quotes [InvalidType]",
+        ),
+    ),
+    Bad(
+        "a bare n for one of some words",
+        (("outputMode: complete", "outputMode: n"),),
+        (
+            "66:19: spec.queries[4].outputMode: n, which YAML reads as false, is not one of append, update, complete [InvalidValue]",
         ),
     ),
     Bad(

@@ -492,6 +492,25 @@ BAD_CLUSTER: Final = [
         CLUSTER,
     ),
     Bad(
+        "labels that YAML reads as no strings",
+        (("{team: data}", "{team: y, other: 1_000}"),),
+        (
+            "29:24: spec.driver.template.metadata.labels.team: y, which YAML reads as true, is not a string; put it in quotes [InvalidPodTemplate]",
+            "29:34: spec.driver.template.metadata.labels.other: 1_000, which YAML reads as 1000, is not a string; put it in quotes [InvalidPodTemplate]",
+        ),
+        CLUSTER,
+    ),
+    Bad(
+        "keys that have other names in a cluster",
+        (("{team: data}", '{y: a, 1_000: b, 1.50: c, "on": d, 1.5: e, 12: f, 2026-01-01: g}'),),
+        (
+            "29:18: spec.driver.template.metadata.labels.y: kubectl reads the key y as true; put it in quotes [KeyWithoutQuotes]",
+            "29:24: spec.driver.template.metadata.labels[1_000]: kubectl reads the key 1_000 as the number 1000; put it in quotes [KeyWithoutQuotes]",
+            "29:34: spec.driver.template.metadata.labels[1.50]: kubectl reads the key 1.50 as the number 1.5; put it in quotes [KeyWithoutQuotes]",
+        ),
+        CLUSTER,
+    ),
+    Bad(
         "label that is no string",
         (("{team: data}", "{team: true}"),),
         (

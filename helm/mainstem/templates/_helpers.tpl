@@ -15,8 +15,8 @@
 
 {{/* Labels by which the Deployment selects its pods. They never change within a release. */}}
 {{- define "mainstem.selector" -}}
-app.kubernetes.io/name: {{ include "mainstem.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "mainstem.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: operator
 {{- end -}}
 

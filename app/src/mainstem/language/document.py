@@ -112,7 +112,7 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
     ours = [part for part in parts if not _foreign(part)] or parts
     for part in ours:
         document, part_problems = _read_part(part, file, overrides or {})
-        problems += part_problems
+        problems += [*_misread_keys(part), *part_problems]
         documents += [document] if document else []
     if not parts:
         problems.append(
@@ -132,6 +132,19 @@ def read_object(data: Mapping[str, Any]) -> Document:
     if document is None or any(not problem.warning for problem in problems):
         raise SpecInvalid(problems)
     return document
+
+
+def _misread_keys(part: YamlText) -> list[Problem]:
+    """The keys that have other names in a cluster than in this file."""
+    return [
+        Problem(
+            *part.where(path, key=True),
+            render_path(path),
+            f"kubectl reads the key {path[-1]} as {read}; put it in quotes",
+            reasons.KEY_WITHOUT_QUOTES,
+        )
+        for path, read in part.misread.items()
+    ]
 
 
 def _foreign(part: YamlText) -> bool:

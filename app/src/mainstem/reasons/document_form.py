@@ -40,6 +40,11 @@ DUPLICATE_KEY: Final = document_problem(
     "A mapping has the same key twice.",
     "Remove one.",
 )
+KEY_WITHOUT_QUOTES: Final = document_problem(
+    "KeyWithoutQuotes",
+    "A key without quotes has another name in Kubernetes than in the file: `kubectl` makes `true` of `y` and `on`, and `1000` of `1_000`.",
+    "Put the key in quotes.",
+)
 MISSING_FIELD: Final = document_problem(
     "MissingField",
     "A required field is missing.",

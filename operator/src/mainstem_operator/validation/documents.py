@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import yaml
 from mainstem import reasons
 from mainstem.changes.consequences import RefusedQuery, refused_queries
 from mainstem.changes.fields import changed_fields
@@ -24,11 +23,11 @@ from mainstem.language.model.status.revision_history import LONGEST_CHANGE, MAX_
 from mainstem.language.requirements import required_connections, running
 
 from mainstem_operator.validation import policies
+from mainstem_operator.validation.document_text import read_back, written
 
 
 _NOT_RUN: Final = ("suspend", "schedule", "rollback", "trial", "restartNonce")
 """Fields of `spec` that change when a driver runs, not what it runs."""
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Revision:
     Attributes:
         name: eight hexadecimal digits, equal for documents that run the same.
         pipeline: the document with its parameters.
-        text: the document in YAML, as the driver reads it.
+        text: the document in JSON, as the driver reads it.
         bounded: False if a query that is not suspended certainly never ends.
         required: the names of the connections that a run uses.
         ends: True if every query that is not suspended certainly ends by itself.
@@ -93,8 +92,7 @@ def validate(body: Mapping[str, Any]) -> ValidationResult:
         document = read_body(body)
     except SpecInvalid as refused:
         return refusal(refused)
-    written = {**_head(body), "spec": spec}
-    text = yaml.dump(written, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    text = written({**_head(body), "spec": spec})
     beyond = document.pipeline.spec.model_dump(
         mode="json", by_alias=True, exclude_defaults=True, exclude=set(map(to_snake, _NOT_RUN))
     )
@@ -122,7 +120,7 @@ def recall(text: str, name: str) -> Revision:
     Raises:
         SpecInvalid: it is invalid by the current rules.
     """
-    return revision_of(read_object(yaml.safe_load(text)), name, text)
+    return revision_of(read_object(read_back(text)), name, text)
 
 
 def revision_of(document: Document, name: str, text: str) -> Revision:
@@ -139,7 +137,7 @@ def change(running: str, wanted: str) -> DocumentChange:
     Raises:
         SpecInvalid: one of the documents is invalid by the current rules.
     """
-    before, after = (read_object(yaml.safe_load(text)).graph for text in (running, wanted))
+    before, after = (read_object(read_back(text)).graph for text in (running, wanted))
     way = transition(before, after)
     fields = listed(changed_fields(before.spec, after.spec))
     replaced = tuple(name for name, step in way.steps.items() if step is Step.REPLACE)

@@ -161,4 +161,5 @@ def _moved(part: YamlText, data: Any, places: dict[str, tuple[int, ...]]) -> Yam
         positions=moved(part.positions),
         keys=moved(part.keys),
         spans=moved(part.spans),
+        texts=moved(part.texts),
     )

@@ -70,7 +70,10 @@ def _genuine(errors: list[ErrorDetails]) -> list[ErrorDetails]:
 
 def _problem(part: YamlText, details: ErrorDetails, root: type[Model]) -> Problem:
     path: Path = tuple(piece for piece in details["loc"] if piece != "[key]")
-    fault = _Fault(details["type"], details.get("ctx", {}), details["input"], path, details["msg"], root)
+    text = part.texts.get(path)
+    fault = _Fault(
+        details["type"], details.get("ctx", {}), details["input"], text, path, details["msg"], root
+    )
     line, column = part.where(path, key=fault.kind in ("extra_forbidden", "missing"))
     message, reason = _words(fault)
     return Problem(line, column, render_path(path), message, reason)
@@ -78,18 +81,19 @@ def _problem(part: YamlText, details: ErrorDetails, root: type[Model]) -> Proble
 
 @dataclass(frozen=True)
 class _Fault:
-    """One error of pydantic with the value and its path."""
+    """One error of pydantic with the value, its text if JSON writes the value in another way, and its path."""
 
     kind: str
     context: dict[str, Any]
     value: Any
+    text: str | None
     path: Path
     default: str
     root: type[Model]
 
     @property
     def shown(self) -> str:
-        return show(self.value)
+        return show(self.value, self.text)
 
     @property
     def parameter(self) -> str:
@@ -200,7 +204,9 @@ def _retype(fault: _Fault, wanted: str | None) -> str:
     if value is None:
         return "; set a value, or remove the field"
     if kind == "string_type" and isinstance(value, (bool, int, float)):
-        return "; put it in quotes" if wanted is None or re.fullmatch(wanted, str(value)) else ""
+        return (
+            "; put it in quotes" if wanted is None or re.fullmatch(wanted, fault.text or str(value)) else ""
+        )
     if isinstance(value, str):
         return _rewrite(fault, value)
     return f"; write [{show(value)}]" if kind == "tuple_type" and not isinstance(value, dict) else ""
@@ -224,8 +230,10 @@ def _only_a_name(fault: _Fault) -> bool:
     return model is not None and keys_of(model) == ["name"]
 
 
-def show(value: Any) -> str:
-    """A value as the document has it, shortened to 60 characters."""
+def show(value: Any, text: str | None = None) -> str:
+    """A value as the document has it, shortened to 60 characters; `text` is its text if YAML writes it in another way."""
+    if text is not None:
+        return f"{text:.60}, which YAML reads as {show(value)},"
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

@@ -1,12 +1,14 @@
 """The argument of every rule: the pipeline's graph, its columns, and the text from which it was read."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import RelationColumns
 from mainstem.language.loading.problems import problem_at
+from mainstem.language.loading.shape_validation import show
 from mainstem.language.yaml.yamltext import Path, YamlText
 
 
@@ -35,6 +37,10 @@ class Context:
         return problem_at(
             self._part, self._values, full, message, reason, key=key, warning=warning, offset=offset
         )
+
+    def shown(self, path: Path, value: Any) -> str:
+        """The value at a path below `spec`, as the document has it."""
+        return show(value, self._part.texts.get(("spec", *path)))
 
     def readers(self, relation: str, *, certain: bool = False) -> list[str]:
         """The queries that read a relation, directly or through views."""

@@ -5,9 +5,11 @@ parts): `yes`, `on` and `y` are booleans, `0x10`, `017` and `1_000` are numbers;
 aliases and merge keys (`<<`) work as in kubectl. `!!str` is the only tag with a meaning.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from math import isfinite, nan
+from types import NoneType
 from typing import Any, Final
 
 import yaml
@@ -47,6 +49,8 @@ class YamlText:
         positions: path -> (line, column) of the value, 1-based; a missing field has the position of its parent.
         keys: path -> (line, column) of the key, for fields of mappings.
         spans: path of a string -> begin and end of its text in the source.
+        texts: path of a value that is no string -> its text, if JSON writes the value in another way.
+        misread: path of a key -> as what kubectl reads it, if it then writes another key: a bare `y` becomes `true`.
         source: the text of the file.
     """
 
@@ -54,6 +58,8 @@ class YamlText:
     positions: dict[Path, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
     spans: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    texts: dict[Path, str] = field(default_factory=dict)
+    misread: dict[Path, str] = field(default_factory=dict)
     source: str = ""
 
     def at(self, path: Path) -> Any:
@@ -131,6 +137,8 @@ class _Reader:
         self._positions: dict[Path, tuple[int, int]] = {}
         self._keys: dict[Path, tuple[int, int]] = {}
         self._spans: dict[Path, tuple[int, int]] = {}
+        self._texts: dict[Path, str] = {}
+        self._misread: dict[Path, str] = {}
         self._open: set[int] = set()
         self._merged: dict[int, list[tuple[yaml.ScalarNode, yaml.Node]]] = {}
 
@@ -143,7 +151,8 @@ class _Reader:
 
     def text(self) -> YamlText:
         """The document."""
-        return YamlText(self.data, self._positions, self._keys, self._spans, self._source)
+        places = self._positions, self._keys, self._spans, self._texts, self._misread
+        return YamlText(self.data, *places, self._source)
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._positions[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
@@ -164,7 +173,7 @@ class _Reader:
 
     def _scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
         text = str(node.value)
-        if not node.style and node.start_mark.index not in self._strings:
+        if self._bare(node):
             value = _plain(text)
             if isinstance(value, float) and not isfinite(value):
                 why = "is too large" if text[-1:].isdigit() else "does not exist in JSON; put it in quotes"
@@ -174,13 +183,21 @@ class _Reader:
             value = text
         if isinstance(value, str):
             self._spans[path] = (node.start_mark.index, node.end_mark.index)
+        elif text and text != json.dumps(value):
+            self._texts[path] = text
         return value
+
+    def _bare(self, scalar: yaml.ScalarNode) -> bool:
+        """Whether a scalar has no quotes and no tag, so that its text decides its type."""
+        return not scalar.style and scalar.start_mark.index not in self._strings
 
     def _mapping(self, node: yaml.Node, path: Path) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key, child in self._fields(node, path):
             name = str(key.value)
             self._keys[*path, name] = (key.start_mark.line + 1, key.start_mark.column + 1)
+            if self._bare(key) and (read := _misread(name)):
+                self._misread[*path, name] = read
             mapping[name] = self._value(child, (*path, name))
         return mapping
 
@@ -231,6 +248,19 @@ def _plain(text: str) -> Any:
         return text
     number = float(plain)
     return int(number) if abs(number) < 2**53 and number == int(number) else number
+
+
+def _misread(text: str) -> str:
+    """As what kubectl reads a key without quotes; empty if the key keeps its text.
+
+    kubectl writes keys as it has read them, and fractions with the digits of a float of 32 bits: convertToJSONableObject
+    in https://github.com/kubernetes-sigs/yaml.
+    """
+    value = _plain(text) if text else text
+    if isinstance(value, (bool, NoneType)):
+        return json.dumps(value)
+    kept = value if isinstance(value, str) else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "" if kept == text else f"the number {value}"
 
 
 def _integer(text: str) -> int:

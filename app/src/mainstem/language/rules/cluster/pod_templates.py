@@ -9,7 +9,7 @@ from typing import Any, Final
 from mainstem import names, reasons
 from mainstem.errors import Problem
 from mainstem.language.analysis.folders import normal, within
-from mainstem.language.loading.shape_validation import did_you_mean, show
+from mainstem.language.loading.shape_validation import did_you_mean
 from mainstem.language.rules.cluster.deployment import pods
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
@@ -59,7 +59,7 @@ def shape(context: Context) -> Iterator[Problem]:
                 message = f"{field!r} is not a field of a pod template{hint}"
                 yield context.problem((*at, field), message, reasons.INVALID_POD_TEMPLATE, key=True)
             elif not isinstance(value, Mapping):
-                message = f"{show(value)} is not a mapping"
+                message = f"{context.shown((*at, field), value)} is not a mapping"
                 yield context.problem((*at, field), message, reasons.INVALID_POD_TEMPLATE)
         spec = _mapping(pod.template.get("spec"))
         containers = {_CONTAINERS[key], *(item["name"] for item in _named(spec.get("containers")))}
@@ -76,7 +76,8 @@ def metadata(context: Context) -> Iterator[Problem]:
                 message = f"{field} is set by Mainstem; a template can set labels and annotations"
                 yield context.problem(at, message, reasons.OWNED_POD_FIELD, key=True)
             elif not isinstance(value, Mapping):
-                yield context.problem(at, f"{show(value)} is not a mapping", reasons.INVALID_POD_TEMPLATE)
+                message = f"{context.shown(at, value)} is not a mapping"
+                yield context.problem(at, message, reasons.INVALID_POD_TEMPLATE)
             else:
                 yield from _texts(context, at, value)
 
@@ -113,17 +114,18 @@ def container(context: Context) -> Iterator[Problem]:
 def _unique(context: Context, at: Path, items: Any, used: set[str]) -> Iterator[Problem]:
     """The entries of a list have names; each name is unique, and none is in `used`."""
     if items is not None and not isinstance(items, list):
-        yield context.problem(at, f"{show(items)} is not a list", reasons.INVALID_POD_TEMPLATE)
+        message = f"{context.shown(at, items)} is not a list"
+        yield context.problem(at, message, reasons.INVALID_POD_TEMPLATE)
         return
     earlier = set(used)
     for index, item in enumerate(items or ()):
         name = _mapping(item).get("name")
-        if not isinstance(name, str):
-            yield context.problem(
-                (*at, index),
-                "the name is missing; give the entry a name, which is a string",
-                reasons.INVALID_POD_TEMPLATE,
-            )
+        if name is None:
+            message = "the name is missing; give the entry a name, which is a string"
+            yield context.problem((*at, index), message, reasons.INVALID_POD_TEMPLATE)
+        elif not isinstance(name, str):
+            message = f"{context.shown((*at, index, 'name'), name)} is not a string; put it in quotes"
+            yield context.problem((*at, index, "name"), message, reasons.INVALID_POD_TEMPLATE)
         elif name in earlier:
             message = f"another entry has the name {name!r}; choose another name"
             yield context.problem((*at, index, "name"), message, reasons.INVALID_POD_TEMPLATE)
@@ -134,7 +136,7 @@ def _unique(context: Context, at: Path, items: Any, used: set[str]) -> Iterator[
 def _texts(context: Context, at: Path, given: Mapping[str, Any]) -> Iterator[Problem]:
     for name, value in given.items():
         if not isinstance(value, str):
-            message = f"{show(value)} is not a string; put it in quotes"
+            message = f"{context.shown((*at, name), value)} is not a string; put it in quotes"
             yield context.problem((*at, name), message, reasons.INVALID_POD_TEMPLATE)
         prefix = next((prefix for prefix in names.RESERVED_PREFIXES if name.startswith(prefix)), None)
         if prefix:

@@ -1,0 +1,27 @@
+"""The text of a document for the driver; pure.
+
+It is JSON, which every reader of YAML understands alike. In YAML without quotes `y`, `1e3` and `0o7` are strings for
+one reader, and a boolean and numbers for another.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+
+_NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Characters that JSON allows in a string, and YAML does not, or takes as a line break."""
+
+
+def written(data: Mapping[str, Any]) -> str:
+    """The text of a document, which JSON and YAML read alike."""
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def read_back(text: str) -> Any:
+    """The document of a text that this operator or an older one has written; older ones wrote YAML."""
+    return json.loads(text) if text.startswith("{") else yaml.safe_load(text)
