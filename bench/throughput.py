@@ -39,6 +39,7 @@ _OWN: Final = {
     "spark.sql.extensions",
     "spark.hadoop.fs.file.impl",
     "spark.redaction.regex",
+    "spark.executorEnv.TZ",
 }
 # Mainstem sets it per query, from the document's state.partitions.
 _PER_QUERY: Final = {"spark.sql.shuffle.partitions"}

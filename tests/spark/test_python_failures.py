@@ -104,13 +104,15 @@ def test_a_failure_is_reported_with_its_exception_and_the_user_lines(
     assert how == "crash" or "raising.py:" in message
 
 
-@pytest.mark.full
+@pytest.mark.full(
+    gate="spark/test_python_results.py::test_a_result_that_does_not_fit_fails_the_batch_by_name"
+)
 def test_a_result_of_another_type_is_reported_without_a_user_line(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     reason, message = failed(spark, tmp_path, "x", view=CALL, functions=function("misfit", vectorized=True))
     assert reason == "PythonFailed"
-    assert message.startswith("PySparkValueError: Failed to convert the value")
+    assert message.startswith("function 'fun': the result is declared as INT, but is ")
 
 
 def test_a_failed_view_is_reported_with_its_exception(spark: SparkSession, tmp_path: Path) -> None:
@@ -147,6 +149,17 @@ def test_code_with_other_arguments_is_rejected_before_it_runs(
     reason, message = failed(spark, tmp_path, "x", **code)
     assert reason == "FunctionNotUsable"
     assert text in message
+
+
+def test_an_error_of_the_code_is_tried_once_more_and_then_no_more(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    given = spec(tmp_path, "type", **KINDS["function"])
+    given["restart"] = {"backoff": "1 second", "maxRetries": 5}
+    with Stage(spark.newSession(), tmp_path).running(**given) as running:
+        running.to_the_end()
+        status = running["q"]
+    assert (status.state, status.reason, status.restarts) == (QueryState.FAILED, "PythonFailed", 1)
 
 
 @pytest.mark.full(

@@ -76,7 +76,7 @@ def test_properties_that_protect_secrets_and_checkpoints_are_set() -> None:
 
 def test_sql_has_the_time_zone_of_the_document() -> None:
     conf = spark_conf(pipeline(timeZone="Europe/Zurich"), machine())
-    assert conf["spark.sql.session.timeZone"] == "Europe/Zurich"
+    assert conf["spark.sql.session.timeZone"] == conf["spark.executorEnv.TZ"] == "Europe/Zurich"
     assert "-Duser.timezone=UTC" in conf["spark.driver.extraJavaOptions"]
 
 

@@ -87,7 +87,7 @@ def test_without_executors_the_driver_runs_all_tasks() -> None:
     assert properties["spark.driver.host"] == "127.0.0.1"
     assert [
         key for key in properties if "kubernetes" in key or "authenticate" in key or "executor" in key
-    ] == []
+    ] == ["spark.executorEnv.TZ"]
 
 
 def test_the_spark_ui_is_read_only_with_and_without_executors() -> None:

@@ -161,7 +161,8 @@ CHECKPOINT_OWNER_UNREADABLE: Final = query_failure(
 PYTHON_FAILED: Final = query_failure(
     "PythonFailed",
     "Your code raised an exception. The message begins with the exception, and names your lines of code "
-    "if there are any. See [below](#python-code-failed).",
+    "if there are any. A result that does not fit its declared type is named with both. The same error of Python itself, such as a"
+    " `TypeError`, at the same batch is tried once more, and then no more. See [below](#python-code-failed).",
     "Correct the code, or the row that it cannot process.",
     Restarted.YES,
 )

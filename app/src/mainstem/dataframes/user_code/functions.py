@@ -11,6 +11,7 @@ from pyspark.util import PythonEvalType
 
 from mainstem import reasons
 from mainstem.dataframes.user_code import code
+from mainstem.dataframes.user_code.typed import Typed, TypedBatches, TypedFunction, typed_series
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.functions import JavaFunction, PythonFunction
@@ -60,7 +61,7 @@ def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...
         remedy = f"name the Python function inside it: {python.function}.func"
         raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE, remedy=remedy)
     if not (python.vectorized or python.aggregate):
-        return call, kind
+        return TypedFunction(call, Typed(where, kind)), kind
     try:
         udf: Any = pandas_udf(call, kind)
     except PySparkException as error:
@@ -71,6 +72,9 @@ def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...
         message = f"{where}: the type hints of {python.function!r} return {result}, but aggregate is {str(python.aggregate).lower()}"
         remedy = f"set aggregate: {str(not python.aggregate).lower()}, or change the type hints"
         raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE, remedy=remedy)
+    typed = Typed(where, kind) if python.aggregate else typed_series(where, kind)
+    batches = udf.evalType == PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF
+    udf.func = TypedBatches(call, typed) if batches else TypedFunction(call, typed)
     return (udf,)
 
 

@@ -4,8 +4,11 @@ from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from mainstem.dataframes.user_code import code, signatures
+from mainstem.dataframes.user_code.group_state import TypedStateFunction
+from mainstem.dataframes.user_code.stateful import TypedProcessor
 from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 
@@ -44,22 +47,26 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
     """
     where = f"view {view!r}"
     mode = step.output_mode or output_mode
-    groups = inputs[0].groupBy(*step.keys)
+    groups, rows = inputs[0].groupBy(*step.keys), _columns(step.schema_)
     if step.function:
         function = code.load(where, step.function)
         signatures.check(where, function, ["key", "frames", "state"], step.arguments)
-        call: Any = partial(function, **step.arguments)
-        return groups.applyInPandasWithState(
-            call, step.schema_, step.state_schema or "", mode, step.timeout or "NoTimeout"
-        )
+        state = _columns(step.state_schema or "")
+        call: Any = TypedStateFunction(where, partial(function, **step.arguments), rows, state)
+        return groups.applyInPandasWithState(call, rows, state, mode, step.timeout or "NoTimeout")
     processor = code.call(where, step.processor or "", **step.arguments)
     signatures.check_processor(where, processor, initial=step.initial_state is not None)
     apply: Any = groups.transformWithStateInPandas if step.pandas else groups.transformWithState
     return apply(
-        processor,
-        step.schema_,
+        TypedProcessor(where, processor, rows, pandas=step.pandas),
+        rows,
         mode,
         step.time_mode or "None",
         inputs[1].groupBy(*step.keys) if step.initial_state else None,
         step.event_time_column or "",
     )
+
+
+def _columns(schema: str) -> StructType:
+    """The columns of a schema, which the session parses."""
+    return StructType.fromDDL(schema)

@@ -14,6 +14,7 @@ from mainstem.language.model.queries import Query
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
 from mainstem.runtime.clock import Clock, stamp
+from mainstem.runtime.failures.repeated_errors import FailedAttempt
 from mainstem.runtime.preflight.inputs import Absent
 from mainstem.runtime.progress.rates import Meter
 from mainstem.runtime.progress.spark_progress import waiting, with_spark_message
@@ -46,6 +47,7 @@ class SupervisedQuery:
         awaited_resets: occurrence and topic whose offsets will go back; the loss is counted already, or by that.
         notice: reason and message of an event that needs no action; cleared at the next start.
         logged_traceback: the last traceback in the log.
+        failed: its last failure in this run.
         columns: name -> type of its columns, once it was built.
     """
 
@@ -68,6 +70,7 @@ class SupervisedQuery:
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
     notice: tuple[reasons.Reason, str] | None = None
     logged_traceback: str = ""
+    failed: FailedAttempt | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -91,6 +91,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.scheduler.allocation.file": f"file:{machine.pools}",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": spec.time_zone,
+        # Plain Python functions see times in the zone of their process.
+        "spark.executorEnv.TZ": spec.time_zone,
         # Otherwise SELECT '${env:SECRET}' prints the secret.
         "spark.sql.variable.substitute": "false",
         # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.

@@ -22,6 +22,7 @@ from mainstem.runtime.spark import host, packages
 from mainstem.runtime.spark.conf import FILE_BATCHES, LOCAL_FILES, LOG4J, Machine, pools_xml, spark_conf
 from mainstem.runtime.spark.environment import Environment
 from mainstem.runtime.spark.jvm import Jvm, launch
+from mainstem.runtime.spark.local_time import set_time_zone
 from mainstem.runtime.spark.scratch import LEAST, folder
 
 
@@ -59,6 +60,7 @@ def open_jvm(
     with folder(LEAST) as scratch:
         conf = spark_conf(graph.pipeline, _machine(graph, scratch, environment))
         jars = packages.class_path(graph.spec.packages, environment.code)
+        set_time_zone(graph.spec.time_zone)
         jvm = launch(conf, output, scratch, address=environment.address, verbose=verbose, packages=jars)
         try:
             _check_own_jar(jvm.gateway)

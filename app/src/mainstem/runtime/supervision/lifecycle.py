@@ -12,6 +12,7 @@ from mainstem.errors import Fenced, NotReady, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures.classification import Failure, classify
+from mainstem.runtime.failures.repeated_errors import FailedAttempt, repeated
 from mainstem.runtime.progress.transitions import QueryEvent
 from mainstem.runtime.query.drain import DrainOutcome
 from mainstem.runtime.query.execution import Execution
@@ -140,7 +141,9 @@ class QueryLifecycle:
         """Record a failure: the query waits for a deleted topic, starts again after a pause, or stays failed."""
         if not self.stop.requested and self.waiting.again(supervised, self.queries, failure):
             return
-        failure = self.current.explained(supervised, failure)
+        failure, committed = self.current.explained(supervised, failure), supervised.status.batch
+        attempt = FailedAttempt(failure.message, committed)
+        failure, supervised.failed = repeated(failure, supervised.failed, committed), attempt
         wait = (
             None
             if failure.permanent

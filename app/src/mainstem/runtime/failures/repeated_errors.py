@@ -1,0 +1,39 @@
+"""Recognizes an error of the user's Python code that each further try would repeat; pure."""
+
+import re
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from mainstem import reasons
+from mainstem.runtime.failures.classification import Failure
+
+
+_OF_CODE: Final = re.compile(
+    r"(?:ArithmeticError|AssertionError|AttributeError|IndexError|KeyError|LookupError|NameError|NotImplementedError|"
+    r"OverflowError|RecursionError|TypeError|UnboundLocalError|Unicode\w*Error|ValueError|ZeroDivisionError)\b"
+)
+"""Python's own errors of code and values. Others, such as those of a client's connection, may pass."""
+_OF_TYPE: Final = re.compile(r"\bdeclared as [A-Z].*, but is ")
+"""A result of another type than the declared one."""
+
+
+class FailedAttempt(NamedTuple):
+    """A failure, and the last batch that was committed before it."""
+
+    message: str
+    committed: int | None
+
+
+def repeated(failure: Failure, earlier: FailedAttempt | None, committed: int | None) -> Failure:
+    """The failure; a permanent one if the code has failed in the same way at the same batch before.
+
+    Args:
+        failure: the failure.
+        earlier: the last failure of the query in this run.
+        committed: the last committed batch.
+    """
+    if failure.reason != reasons.PYTHON_FAILED or earlier != FailedAttempt(failure.message, committed):
+        return failure
+    if not (_OF_CODE.match(failure.message) or _OF_TYPE.search(failure.message)):
+        return failure
+    return replace(failure, permanent=True)
