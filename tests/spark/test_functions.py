@@ -9,7 +9,7 @@ from harness.pipebench import PipeBench
 from mainstem.dataframes.query import build
 from mainstem.dataframes.user_code import functions
 from mainstem.errors import NotReady, SpecInvalid
-from mainstem.language.sql.builtins import BUILTINS
+from mainstem.language.sql.builtins import AGGREGATES, BUILTINS
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -175,6 +175,23 @@ def test_the_list_of_builtin_names_matches_spark(spark: SparkSession) -> None:
     """The list of the rule equals that of the installed Spark."""
     builtins = {row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
     assert {name for name in builtins if re.fullmatch(r"[a-z]\w*", name)} == set(BUILTINS)
+
+
+def test_the_list_of_aggregates_matches_spark(spark: SparkSession) -> None:
+    """Spark documents most in a group of their own, and has a class for the others."""
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    kind = spark._jvm.java.lang.Class.forName(
+        "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction"
+    )
+    names, aggregates = registry.listFunction().iterator(), set()
+    while names.hasNext():
+        identifier = names.next()
+        about = registry.lookupFunction(identifier).get()
+        own_class = spark._jvm.java.lang.Class.forName(about.getClassName())
+        group = about.getGroup()
+        if group == "agg_funcs" or (kind.isAssignableFrom(own_class) and group != "window_funcs"):
+            aggregates.add(identifier.funcName())
+    assert aggregates & BUILTINS == AGGREGATES
 
 
 def test_spark_would_ignore_a_function_with_a_builtin_name(spark: SparkSession) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mainstem.changes import CheckpointFacts, Effect, Verdict, compare
 from mainstem.language.document import read, read_object
 from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.sql.builtins import AGGREGATES
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,6 +193,30 @@ def test_the_change_has_its_effect(name: str) -> None:
     verdict = compare(case.before, case.after)
     assert effect(verdict) == case.effect, verdict
     assert bool(verdict.refused) == (case.effect in (MISREADS, INCOMPATIBLE))
+
+
+SAFE = {Effect.UNCHANGED, Effect.LIVE, CONTINUES}
+JAVA = {"name": "longest", "java": {"class": "com.example.Longest", "aggregate": True}}
+CALLS = (
+    "SELECT k, {} AS n FROM a GROUP BY k",
+    "SELECT k, concat({}, 'x') AS n FROM a GROUP BY k",
+    "SELECT k, {} FILTER (WHERE u > 1) AS n FROM a GROUP BY k",
+    "SELECT {} AS n FROM a",
+)
+
+
+@pytest.mark.parametrize("function", sorted(AGGREGATES))
+def test_another_argument_of_an_aggregate_is_never_safe(function: str) -> None:
+    for call in CALLS:
+        before, after = (counted(call.format(f"{function}({column})")) for column in ("v", "u"))
+        assert effect(compare(before, after)) not in SAFE, call
+
+
+def test_another_argument_of_a_declared_aggregate_is_never_safe() -> None:
+    for call in CALLS:
+        more = {"spec": {"functions": [JAVA]}}
+        before, after = (counted(call.format(f"longest({column})"), **more) for column in ("v", "u"))
+        assert effect(compare(before, after)) not in SAFE, call
 
 
 @pytest.mark.parametrize("name", CASES)

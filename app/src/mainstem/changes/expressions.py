@@ -7,7 +7,7 @@ difference that does matter never leads to the same id.
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot import exp
@@ -48,6 +48,19 @@ class Expression:
 
 Part = Callable[[exp.Expr], Expression | None]
 """Returns the expression that replaces a part of a tree, such as a column; None if the part stays as it is."""
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The functions of a document, in lower case.
+
+    Attributes:
+        codes: function -> a text that differs if its code may differ.
+        aggregates: those that aggregate.
+    """
+
+    codes: Mapping[str, str] = field(default_factory=dict)
+    aggregates: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from sqlglot import exp
 from mainstem.changes.expressions import (
     Canonical,
     Expression,
+    Functions,
     Unsupported,
     conjuncts,
     short,
@@ -15,6 +16,7 @@ from mainstem.changes.expressions import (
     written,
 )
 from mainstem.changes.relations import Aggregate, Branch, Keys, Relation, Row, StepKind, digest
+from mainstem.language.sql.aggregates import WRAPPED, is_aggregate
 from mainstem.language.sql.builtins import BUILTINS
 from mainstem.language.sql.event_time import bare, called
 from mainstem.language.sql.select_parts import own_expressions
@@ -23,99 +25,26 @@ from mainstem.language.sql.select_parts import own_expressions
 if TYPE_CHECKING:
     from mainstem.changes.selects import Query
 
-_WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
-_NAMED: Final = frozenset(
-    [
-        "any",
-        "any_value",
-        "approx_count_distinct",
-        "approx_percentile",
-        "approx_top_k",
-        "array_agg",
-        "avg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "bitmap_and_agg",
-        "bitmap_construct_agg",
-        "bitmap_or_agg",
-        "bool_and",
-        "bool_or",
-        "collect_list",
-        "collect_set",
-        "corr",
-        "count_if",
-        "count_min_sketch",
-        "covar_pop",
-        "covar_samp",
-        "every",
-        "first_value",
-        "grouping",
-        "grouping_id",
-        "histogram_numeric",
-        "hll_sketch_agg",
-        "hll_union_agg",
-        "kurtosis",
-        "last_value",
-        "listagg",
-        "max_by",
-        "mean",
-        "median",
-        "min_by",
-        "mode",
-        "percentile",
-        "percentile_approx",
-        "percentile_cont",
-        "percentile_disc",
-        "regr_avgx",
-        "regr_avgy",
-        "regr_count",
-        "regr_intercept",
-        "regr_r2",
-        "regr_slope",
-        "regr_sxx",
-        "regr_sxy",
-        "regr_syy",
-        "schema_of_variant_agg",
-        "skewness",
-        "some",
-        "std",
-        "stddev",
-        "stddev_pop",
-        "stddev_samp",
-        "string_agg",
-        "try_avg",
-        "try_sum",
-        "var_pop",
-        "var_samp",
-        "variance",
-    ]
-)
-"""Spark's aggregates that sqlglot may not know."""
 _WINDOWS: Final = ("window", "session_window")
 
 
-def aggregates(select: exp.Select, functions: "dict[str, str] | object") -> bool:
+def aggregates(select: exp.Select, functions: Functions) -> bool:
     """Whether a SELECT aggregates; raises `Unsupported` if that is not certain."""
     if select.args.get("group") or select.args.get("having"):
         return True
-    calls = [call for call in own_expressions(select, exp.Func) if call.find_ancestor(exp.Window) is None]
-    if any(is_aggregate(call, ()) for call in calls):
+    nodes = own_expressions(select, exp.Func, exp.Any)
+    calls = [node for node in nodes if node.find_ancestor(exp.Window) is None]
+    certain = [_is_aggregate(call, functions) for call in calls]
+    return any(certain)
+
+
+def _is_aggregate(node: exp.Expr, functions: Functions) -> bool:
+    """Whether a node is the call of an aggregate; raises `Unsupported` for a function that may be one."""
+    if is_aggregate(node, functions.aggregates):
         return True
-    known = BUILTINS | {*_WINDOWS} | {*functions}  # type: ignore[misc]
-    for call in calls:
-        if isinstance(call, exp.Anonymous) and called(call) not in known:
-            raise Unsupported(called(call))
+    if isinstance(node, exp.Anonymous) and called(node) not in BUILTINS | {*_WINDOWS} | {*functions.codes}:
+        raise Unsupported(called(node))
     return False
-
-
-def is_aggregate(node: exp.Expr, functions: "object") -> bool:
-    """Whether a node is the call of an aggregate; within an aggregation, an unknown function may be one."""
-    if isinstance(node, _WRAPPED):
-        return is_aggregate(node.this, functions)
-    if isinstance(node, exp.AggFunc):
-        return True
-    return isinstance(node, exp.Anonymous) and called(node) in _NAMED
 
 
 def grouped(query: "Query", select: exp.Select, rows: list[Row]) -> Relation:
@@ -152,7 +81,9 @@ def _keys(query: "Query", select: exp.Select, row: Row) -> tuple[Expression, ...
     trees = list(group.expressions)
     if group.args.get("all"):
         trees = [
-            each for each in select.expressions if not any(is_aggregate(node, ()) for node in each.walk())
+            each
+            for each in select.expressions
+            if not any(_is_aggregate(node, query.functions) for node in each.walk())
         ]
     for key in ("rollup", "cube", "grouping_sets"):
         trees += [column for clause in group.args.get(key) or () for column in clause.find_all(exp.Column)]
@@ -192,7 +123,7 @@ def _output(
     places = {key.id: place for place, key in reversed(list(enumerate(keys[0])))}
 
     def part(node: exp.Expr) -> Expression | None:
-        if is_aggregate(node, query.functions):
+        if _is_aggregate(node, query.functions):
             return _aggregate(canonicals, node, leaf, aggregates_by_name)
         if isinstance(node, (exp.Literal, exp.Identifier, exp.Star)):
             return None
@@ -205,7 +136,7 @@ def _output(
             return Expression(f"{leaf}.{name}", whole.text, frozenset({(leaf, name)}), whole.type)
         return first.part(node)
 
-    canonical = Canonical(part, query.functions)
+    canonical = Canonical(part, query.functions.codes)
     columns = {_name(each): canonical.expression(each) for each in select.expressions}
     having = select.args.get("having")
     filters = [
@@ -222,7 +153,7 @@ def _aggregate(
     canonicals: list[Canonical], node: exp.Expr, leaf: str, aggregates_by_name: dict[str, Aggregate]
 ) -> Expression:
     calls = tuple(canonical.expression(node) for canonical in canonicals)
-    call = node.this if isinstance(node, _WRAPPED) else node
+    call = node.this if isinstance(node, WRAPPED) else node
     plain = Canonical(_as_written, {}).expression(node)
     name = short(calls[0].id if len({each.id for each in calls}) == 1 else plain.id)
     arguments = tuple(

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from mainstem.changes.expressions import Expression, Unsupported
+from mainstem.changes.expressions import Expression, Functions, Unsupported
 from mainstem.changes.relations import (
     Branch,
     Entry,
@@ -59,9 +59,11 @@ class _Maker:
         self._graph = graph
         self._columns = RelationColumns(graph)
         self._left = _MOST_RELATIONS
-        self._functions = {
-            function.name: digest([function.model_dump_json()])[:8] for function in graph.spec.functions
-        }
+        functions = graph.spec.functions
+        self._functions = Functions(
+            {function.name: digest([function.model_dump_json()])[:8] for function in functions},
+            frozenset(function.name for function in functions if function.aggregates),
+        )
 
     def relation(self, name: str) -> Relation:
         """The rows of a source or view; adds the steps that keep state, again for each time that it is read."""

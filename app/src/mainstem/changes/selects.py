@@ -8,7 +8,15 @@ from typing import Final
 from sqlglot import exp
 
 from mainstem.changes import grouping, joins
-from mainstem.changes.expressions import Canonical, Expression, Unsupported, conjuncts, with_names, written
+from mainstem.changes.expressions import (
+    Canonical,
+    Expression,
+    Functions,
+    Unsupported,
+    conjuncts,
+    with_names,
+    written,
+)
 from mainstem.changes.relations import (
     MOST_ROWS,
     Branch,
@@ -35,14 +43,14 @@ class Query:
         relation: returns the normal form of a relation of the document, with new steps for each call.
         steps: takes the steps that keep state.
         path: field of the document that has the text.
-        functions: function of the document -> a text that differs if its code may differ.
+        functions: the functions of the document.
         ctes: common table expressions that are visible, each with the place of its own text.
     """
 
     relation: Callable[[str], Relation | None]
     steps: list[Step]
     path: str
-    functions: Mapping[str, str]
+    functions: Functions
     ctes: Mapping[str, "tuple[exp.Expr, Query]"] = field(default_factory=dict)
 
     def form(self, tree: exp.Expr) -> Relation:
@@ -167,7 +175,7 @@ class Query:
                 return below.resolve([name.name.lower() for name in node.parts])
             return self._nested(node) if isinstance(node, exp.Query) else None
 
-        return Canonical(part, self.functions)
+        return Canonical(part, self.functions.codes)
 
     def _nested(self, tree: exp.Expr) -> Expression:
         """A query within an expression; it must not stream."""

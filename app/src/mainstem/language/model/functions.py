@@ -49,3 +49,8 @@ class Function(Model):
     """A Python function."""
     java: JavaFunction | None = None
     """A class in Java or in another language of the JVM."""
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether it returns one value for each group."""
+        return bool((self.python and self.python.aggregate) or (self.java and self.java.aggregate))

@@ -7,6 +7,7 @@ from typing import Final
 from sqlglot import exp
 
 from mainstem.language.sql import join_shapes
+from mainstem.language.sql.aggregates import is_aggregate
 from mainstem.language.sql.event_time import WINDOWS, called, carries, is_window_end
 from mainstem.language.sql.join_bounds import Side
 from mainstem.language.sql.logical_plan import EventTimeColumns, Node, NodeKind, all_events, either, unknown
@@ -187,7 +188,7 @@ def _subqueries(select: exp.Select, node: Node, scope: _Scope) -> Node:
 def _grouped(select: exp.Select, below: Node, scope: _Scope) -> Node:
     group = select.args.get("group")
     calls = [call for call in own_expressions(select, exp.Func) if call.find_ancestor(exp.Window) is None]
-    if group is None and not any(isinstance(call, exp.AggFunc) for call in calls):
+    if group is None and not any(map(is_aggregate, calls)):
         doubtful = any(isinstance(call, exp.Anonymous) and called(call) not in _PLAIN for call in calls)
         doubtful = doubtful or select.args.get("having") is not None or any(own_expressions(select, exp.Any))
         return unknown(below, streams=below.streams, events=below.events) if doubtful else below

@@ -1,0 +1,27 @@
+"""Recognizes calls of aggregates."""
+
+from collections.abc import Collection
+from typing import Final
+
+from sqlglot import exp
+
+from mainstem.language.sql.builtins import AGGREGATES
+from mainstem.language.sql.event_time import called
+
+
+WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+"""What stands around the call of an aggregate."""
+
+
+def is_aggregate(node: exp.Expr, declared: Collection[str] = ()) -> bool:
+    """Whether a node is the call of an aggregate.
+
+    Args:
+        node: the node.
+        declared: the aggregates of the document, in lower case.
+    """
+    if isinstance(node, WRAPPED):
+        return is_aggregate(node.this, declared)
+    if isinstance(node, exp.Any):  # a function, or a comparison with the rows of a query
+        return not isinstance(node.this.unnest(), exp.Query)
+    return isinstance(node, exp.AggFunc) or called(node) in AGGREGATES or called(node) in declared
