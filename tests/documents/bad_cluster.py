@@ -501,16 +501,6 @@ BAD_CLUSTER: Final = [
         CLUSTER,
     ),
     Bad(
-        "keys that have other names in a cluster",
-        (("{team: data}", '{y: a, 1_000: b, 1.50: c, "on": d, 1.5: e, 12: f, 2026-01-01: g}'),),
-        (
-            "29:18: spec.driver.template.metadata.labels.y: kubectl reads the key y as true; put it in quotes [KeyWithoutQuotes]",
-            "29:24: spec.driver.template.metadata.labels[1_000]: kubectl reads the key 1_000 as the number 1000; put it in quotes [KeyWithoutQuotes]",
-            "29:34: spec.driver.template.metadata.labels[1.50]: kubectl reads the key 1.50 as the number 1.5; put it in quotes [KeyWithoutQuotes]",
-        ),
-        CLUSTER,
-    ),
-    Bad(
         "label that is no string",
         (("{team: data}", "{team: true}"),),
         (

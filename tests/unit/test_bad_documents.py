@@ -90,6 +90,7 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
     elsewhere = {
         "NotFaultTolerant",
         "StartsBehindWriter",
+        "KeyWithoutQuotes",
         "WriterNotEnded",
         "BucketUnlisted",
         "NotOnePipeline",
@@ -117,6 +118,20 @@ def test_the_order_of_problems_does_not_depend_on_the_run() -> None:
     problems = [Problem(2, 1, "b", "x", "R"), Problem(1, 5, "a", "x", "R"), Problem(1, 2, "c", "x", "R")]
     assert SpecInvalid(problems).problems == SpecInvalid(problems[::-1]).problems
     assert [problem.line for problem in SpecInvalid(problems).problems] == [1, 1, 2]
+
+
+def test_a_key_that_has_another_name_in_a_cluster_is_a_warning() -> None:
+    labels = '{y: a, 1_000: b, 1.50: c, "on": d, 1.5: e, 12: f, 2026-01-01: g, .nan: h}'
+    [document] = read_text(CLUSTER.replace("{team: data}", labels))
+    named = [warning for warning in document.warnings if warning.reason == "KeyWithoutQuotes"]
+    assert [warning.render("f").partition(": ")[2] for warning in named] == [
+        f"warning: spec.driver.template.metadata.labels{key}: kubectl reads the key {name} as {read}; put it in quotes [KeyWithoutQuotes]"
+        for key, name, read in (
+            (".y", "y", "true"),
+            ("[1_000]", "1_000", "the number 1000"),
+            ("[1.50]", "1.50", "the number 1.5"),
+        )
+    ]
 
 
 def test_an_unused_source_and_an_unlisted_bucket_are_warnings() -> None:

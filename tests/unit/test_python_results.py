@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.dataframes.user_code.result_values import Misfit
-from mainstem.dataframes.user_code.results import converter, restorer
-from mainstem.dataframes.user_code.series import series_converter
+from mainstem.dataframes.user_code.misfit import Misfit
+from mainstem.dataframes.user_code.restored_values import restorer
+from mainstem.dataframes.user_code.results import converter, row_converter
+from mainstem.dataframes.user_code.series import aggregate_converter, series_converter
 from mainstem.dataframes.user_code.typed import Typed, TypedFunction
 from mainstem.errors import NotReady
 from pyspark.sql import Row
@@ -32,8 +34,26 @@ PAIR = t.StructType([t.StructField("a", t.IntegerType()), t.StructField("b", t.S
 
 
 class Pair(NamedTuple):
+    a: int
+    b: str
+
+
+class Turned(NamedTuple):
     b: str
     a: int
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Mixed(str, Enum):  # noqa: UP042 -- shows itself as Mixed.RED
+    RED = "red"
+
+
+class Unseen:
+    def __repr__(self) -> str:
+        raise RuntimeError
 
 
 @dataclass
@@ -57,6 +77,8 @@ FIT: list[tuple[t.DataType, Any, Any]] = [
     (t.LongType(), np.uint64(7), 7),
     (t.FloatType(), 0.1, 0.1),
     (t.FloatType(), 3, 3.0),
+    (t.FloatType(), Decimal("0.1"), 0.1),
+    (t.FloatType(), Decimal(16777216), 16777216.0),
     (t.DoubleType(), 5, 5.0),
     (t.DoubleType(), 2**60, float(2**60)),
     (t.DoubleType(), Decimal("0.1"), 0.1),
@@ -72,8 +94,16 @@ FIT: list[tuple[t.DataType, Any, Any]] = [
     (t.StringType(), 5, "5"),
     (t.StringType(), True, "true"),
     (t.StringType(), Decimal("1E+2"), "100"),
+    (t.StringType(), 0.5, "0.5"),
+    (t.StringType(), -1e7, "-1.0E7"),
+    (t.StringType(), 12345678.9, "1.23456789E7"),
+    (t.StringType(), 1e-4, "1.0E-4"),
+    (t.StringType(), -math.inf, "-Infinity"),
+    (t.StringType(), Colour.RED, "red"),
+    (t.StringType(), Mixed.RED, "red"),
     (t.VarcharType(2), "ab", "ab"),
     (t.BinaryType(), bytearray(b"x"), b"x"),
+    (t.BinaryType(), "é", "é".encode()),
     (t.DateType(), DAY, DAY),
     (t.DateType(), MIDNIGHT, DAY),
     (t.DateType(), np.datetime64("2026-01-01"), DAY),
@@ -88,15 +118,22 @@ FIT: list[tuple[t.DataType, Any, Any]] = [
     (t.ArrayType(t.IntegerType()), (1.0, None), [1, None]),
     (t.ArrayType(t.DoubleType()), np.array([1, 2]), [1.0, 2.0]),
     (t.ArrayType(t.LongType()), array("q", [1]), [1]),
+    (t.ArrayType(t.LongType()), {1}, [1]),
+    (t.ArrayType(t.LongType()), range(2), [0, 1]),
+    (t.ArrayType(t.TimestampNTZType()), np.array(["2026-01-01"], dtype="M8[ns]"), [MIDNIGHT]),
     (t.ArrayType(t.LongType()), pd.Series([1]), [1]),
     (t.MapType(t.StringType(), t.DoubleType()), {"a": 1}, {"a": 1.0}),
+    (t.MapType(t.StringType(), t.DoubleType()), [("a", 1)], {"a": 1.0}),
     (PAIR, (1, "x"), (1, "x")),
     (PAIR, [1.0, None], (1, None)),
     (PAIR, {"b": "x"}, (None, "x")),
+    (PAIR, {}, (None, None)),
+    (PAIR, {"a": 1, "b": "x", "more": 2}, (1, "x")),
+    (PAIR, pd.Series({"a": 1, "b": "x"}), (1, "x")),
+    (PAIR, Row(A=1, B="x"), (1, "x")),
     (PAIR, Row(a=1, b="x"), (1, "x")),
-    (PAIR, Row(b="x", a=1), (1, "x")),
     (PAIR, Row(c=1, d="x"), (1, "x")),
-    (PAIR, Pair("x", 1), (1, "x")),
+    (PAIR, Pair(1, "x"), (1, "x")),
     (PAIR, Both(1, "x"), (1, "x")),
     (t.YearMonthIntervalType(), "as it is", "as it is"),
 ]
@@ -114,6 +151,8 @@ MISFITS: list[tuple[t.DataType, Any, str]] = [
     (t.LongType(), Decimal("sNaN"), "it is out of range"),
     (t.FloatType(), 1e300, "it is out of range"),
     (t.FloatType(), 2**24 + 1, "its digits do not fit"),
+    (t.FloatType(), Decimal(16777217), "its digits do not fit"),
+    (t.FloatType(), Decimal("0.123456789"), "its digits do not fit"),
     (t.DoubleType(), 2**53 + 1, "its digits do not fit"),
     (t.DoubleType(), 10**400, "it is out of range"),
     (t.DoubleType(), Decimal("0.12345678901234567890"), "its digits do not fit"),
@@ -122,12 +161,11 @@ MISFITS: list[tuple[t.DataType, Any, str]] = [
     (t.DecimalType(4, 2), Decimal(100), "it is out of range"),
     (t.DecimalType(4, 2), Decimal("NaN"), "it is out of range"),
     (t.DecimalType(4, 2), math.inf, "it is out of range"),
-    (t.StringType(), 0.5, "convert it to a str"),
     (t.StringType(), DAY, "convert it to a str"),
     (t.StringType(), b"x", "convert it to a str"),
     (t.StringType(), ["x"], "convert it to a str"),
     (t.VarcharType(2), "abc", "it has 3 characters"),
-    (t.BinaryType(), "x", "BINARY, but is 'x' (str)"),
+    (t.BinaryType(), 5, "BINARY, but is 5 (int)"),
     (t.DateType(), NOON, "it would lose its time"),
     (t.DateType(), "2026-01-01", "DATE, but is '2026-01-01' (str)"),
     (t.TimestampType(), "2024-01-01T00:00:00", "TIMESTAMP, but is '2024-01-01T00:00:00' (str)"),
@@ -138,16 +176,26 @@ MISFITS: list[tuple[t.DataType, Any, str]] = [
     (t.DayTimeIntervalType(), 1, "INTERVAL DAY TO SECOND, but is 1 (int)"),
     (t.DayTimeIntervalType(), np.timedelta64(1, "ns"), "it has nanoseconds"),
     (t.ArrayType(t.IntegerType()), "12", "ARRAY<INT>, but is '12' (str)"),
-    (t.ArrayType(t.IntegerType()), {1}, "ARRAY<INT>, but is {1} (set)"),
+    (t.ArrayType(t.IntegerType()), {1: 2}, "ARRAY<INT>, but is {1: 2} (dict)"),
+    (t.ArrayType(t.LongType()), np.array(["2026-01-01"], dtype="M8[ns]"), "[0] is declared as BIGINT, but is datetime"),
     (t.ArrayType(t.IntegerType()), [1, "x"], "[1] is declared as INT, but is 'x' (str)"),
     (t.ArrayType(t.IntegerType(), containsNull=False), [None], "[0] is declared as INT, but is None (NoneType): it cannot be NULL"),
-    (t.MapType(t.StringType(), t.IntegerType()), [("a", 1)], "MAP<STRING,INT>, but is [('a', 1)] (list)"),
+    (t.MapType(t.StringType(), t.IntegerType()), ["ab"], "MAP<STRING,INT>, but is ['ab'] (list)"),
+    (t.MapType(t.ArrayType(t.LongType()), t.IntegerType()), {(1,): 1}, "Python has no mapping with such keys"),
     (t.MapType(t.StringType(), t.IntegerType()), {"a": "x"}, "['a'] is declared as INT, but is 'x' (str)"),
     (t.MapType(t.StringType(), t.IntegerType()), {None: 1}, "key is declared as STRING, but is None"),
     (t.MapType(t.StringType(), t.IntegerType()), {1: 1, "1": 2}, "two of its keys are equal in this type"),
     (PAIR, (1,), "it has 1 values for 2 fields"),
-    (PAIR, {"a": 1, "c": 2}, "there is no field 'c'"),
-    (PAIR, 5, "it has no attribute 'a'"),
+    (PAIR, {"c": 2}, "it has no 'a'"),
+    (PAIR, {"A": 1, "b": "x"}, "it has no 'a'"),
+    (PAIR, Unseen(), "but is a value that cannot be shown (Unseen): it has no 'a'"),
+    (PAIR, 5, "struct<a:int,b:string>, but is 5 (int)"),
+    (PAIR, pd.DataFrame({"a": [1], "b": ["x"]}), "but is a b 0 1 x (DataFrame)"),
+    (PAIR, Row(b="x", a=1), "it has the field b at another place than declared"),
+    (PAIR, Row(n=1, a="x"), "it has the field a at another place than declared"),
+    (PAIR, Turned("x", 1), "it has the field b at another place than declared"),
+    (t.IntegerType(), object(), "INT, but is <object object> (object)"),
+    (t.IntegerType(), np.array([[1, 2], [3, 4]]), "INT, but is array([[1, 2], [3, 4]]) (ndarray)"),
     (PAIR, ("x", "y"), "a is declared as INT, but is 'x' (str)"),
     (t.ArrayType(PAIR), [(1, "x"), (1.5, "x")], "[1].a is declared as INT, but is 1.5 (float)"),
 ]  # fmt: skip
@@ -167,8 +215,14 @@ def test_a_value_that_does_not_fit_is_refused(kind: t.DataType, value: Any, mess
     assert message in str(caught.value)
 
 
+def test_a_number_with_too_many_digits_for_a_text_is_refused() -> None:
+    with pytest.raises(Misfit) as caught:
+        converter(t.LongType())(10**5000)
+    assert "but is a value that cannot be shown (int): it is out of range" in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", {type(kind): kind for kind, _, _ in FIT}.values(), ids=str)
-@pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, np.datetime64("NaT")], ids=str)
+@pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.ma.masked], ids=str)
 def test_missing_values_are_null_where_the_type_allows_it(kind: t.DataType, missing: Any) -> None:
     assert converter(kind)(missing) is None
     with pytest.raises(Misfit, match="it cannot be NULL"):
@@ -217,7 +271,7 @@ def test_a_series_is_converted(kind: t.DataType, series: pd.Series, converted: l
     [
         (t.IntegerType(), pd.Series([1.5]), "INT, but is 1.5 (float)"),
         (t.IntegerType(), pd.Series([2**40]), "it is out of range"),
-        (t.StringType(), pd.Series([0.5]), "STRING, but is 0.5 (float)"),
+        (t.StringType(), pd.Series([DAY]), "STRING, but is datetime.date(2026, 1, 1) (date)"),
         (t.TimestampType(), pd.Series([pd.Timestamp(1)]), "it has nanoseconds"),
         (t.TimestampNTZType(), pd.Series([pd.Timestamp(AWARE)]), "it would lose its time zone"),
         (PAIR, pd.DataFrame({"a": [1.5], "b": ["x"]}), "a is declared as INT, but is 1.5 (float)"),
@@ -259,6 +313,20 @@ def test_a_time_without_zone_is_one_of_the_document(wall: dt.datetime, moment: d
 def test_the_first_times_of_python_are_before_all_moments() -> None:
     with pytest.raises(Misfit, match="it is out of range"):
         converter(t.TimestampType())(dt.datetime.fromisoformat("0001-01-01"))
+    last = dt.datetime.fromisoformat("9999-12-31T23:59:59")
+    assert converter(t.TimestampType())(last) == last.replace(hour=22, tzinfo=UTC)
+    restore = restorer(t.TimestampType())
+    assert restore
+    assert restore(dt.datetime.fromisoformat("0001-01-01")).year == 1
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31T23:59:59.999999"])
+def test_in_utc_every_time_of_python_is_a_moment(monkeypatch: pytest.MonkeyPatch, day: str) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time_of_day = dt.datetime.fromisoformat(day)
+    assert converter(t.TimestampType())(time_of_day) == time_of_day.replace(tzinfo=UTC)
+    series = pd.Series([time_of_day], dtype="datetime64[us]")
+    assert list(series_converter(t.TimestampType())(series)) == [time_of_day.replace(tzinfo=UTC)]
 
 
 @pytest.mark.parametrize("wall", ["2026-10-25T02:30:00", "2026-03-29T02:30:00"], ids=["twice", "never"])
@@ -268,7 +336,11 @@ def test_a_series_without_zone_has_no_time_that_the_clocks_show_twice_or_never(w
     with pytest.raises(Misfit, match="show it twice or never; return it with its time zone"):
         series_converter(t.TimestampType())(series)
     assert series_converter(t.TimestampNTZType())(series) is series
-    assert series_converter(t.TimestampType())(series[1:]).equals(series[1:])
+    noon = dt.datetime(2026, 1, 1, 11, tzinfo=UTC)
+    for each in (series[1:], series[1:].astype("object"), series[1:].astype("timestamp[us][pyarrow]")):
+        converted = series_converter(t.TimestampType())(each)
+        assert str(converted.dtype) == "datetime64[us, UTC]"
+        assert list(converted) == [pd.NaT, noon] or (pd.isna(converted.iloc[0]) and converted.iloc[1] == noon)
 
 
 KEPT = t.StructType(
@@ -291,6 +363,34 @@ def test_only_moments_come_back_from_state_with_a_zone() -> None:
     assert restore(kept) == (AWARE, MIDNIGHT, [AWARE, None], {AWARE: "x"}, 0)
     assert restore(Row(None, None, None, None, None)) == (None,) * 5
     assert restorer(t.ArrayType(PAIR)) is None
+
+
+def test_a_frame_without_names_is_read_by_position() -> None:
+    day = t.StructType([t.StructField("n", t.IntegerType()), t.StructField("day", t.DateType())])
+    converted = series_converter(day)(pd.DataFrame([[1.0, MIDNIGHT]]))
+    assert converted.to_numpy().tolist() == [[1, DAY]]
+    with pytest.raises(Misfit, match="day is declared as DATE"):
+        series_converter(day)(pd.DataFrame([[1.0, NOON]]))
+
+
+@pytest.mark.parametrize("values", [pd.Series([1, None], dtype="object"), pd.Series([1.0, None])])
+def test_a_column_that_cannot_be_null_has_no_missing_value(values: pd.Series) -> None:
+    never = t.StructType([t.StructField("n", t.DoubleType(), nullable=False)])
+    with pytest.raises(Misfit, match="it cannot be NULL"):
+        series_converter(never)(pd.DataFrame({"n": values}))
+
+
+@pytest.mark.parametrize("kind", [t.LongType(), t.StringType(), t.DateType(), t.DecimalType(4, 2)], ids=str)
+def test_an_aggregate_of_no_values_is_null(kind: t.DataType) -> None:
+    assert aggregate_converter(kind)(pd.Series([], dtype="float64").max()) is None
+
+
+def test_a_row_of_a_processor_is_read_by_name() -> None:
+    convert = row_converter(PAIR)
+    assert convert(Row(b="x", a=1)).asDict() == {"a": 1, "b": "x"}
+    for row in (Row(a=1), Row(a=1, b="x", c=2), Row(A=1, b="x")):
+        with pytest.raises(Misfit, match="its fields are"):
+            convert(row)
 
 
 def test_a_frame_keeps_its_shape_and_the_function_its_own_frame() -> None:

@@ -32,9 +32,16 @@ def test_the_same_error_of_code_at_the_same_batch_is_permanent(
     message: str, earlier: FailedAttempt | None, permanent: bool
 ) -> None:
     failure = Failure(reasons.PYTHON_FAILED, message, traceback="t")
-    assert repeated(failure, earlier, 3) == Failure(reasons.PYTHON_FAILED, message, permanent, traceback="t")
+    tried = repeated(failure, earlier, 3, writes=False)
+    assert tried == Failure(reasons.PYTHON_FAILED, message, permanent, traceback="t")
+
+
+@pytest.mark.parametrize(("message", "permanent"), [(TYPE, False), (MISFIT, True)])
+def test_code_that_writes_to_a_server_may_recover_from_any_error(message: str, permanent: bool) -> None:
+    failure = Failure(reasons.PYTHON_FAILED, message)
+    assert repeated(failure, FailedAttempt(message, 3), 3, writes=True).permanent == permanent
 
 
 def test_failures_of_other_reasons_are_tried_as_often_as_the_document_allows() -> None:
     failure = Failure(reasons.QUERY_FAILED, TYPE)
-    assert repeated(failure, FailedAttempt(TYPE, 3), 3) == failure
+    assert repeated(failure, FailedAttempt(TYPE, 3), 3, writes=False) == failure

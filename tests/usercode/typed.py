@@ -136,10 +136,10 @@ class Gaps(StatefulProcessor):
 
 
 def gaps(key: tuple[str], frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-    """The same by the state of a function. pandas has times of the document's zone."""
+    """The same by the state of a function, whose times have no zone, as those of pandas."""
     last = state.getOption
     for frame in frames:
-        times = [each.to_pydatetime().astimezone(dt.UTC) for each in frame["at"]]
+        times = [each.to_pydatetime() for each in frame["at"]]
         gap = [int((times[0] - last[0]).total_seconds())] if last else []
         yield pd.DataFrame({"user": [key[0]], "gaps": [gap], "last": [last[0] if last else None]})
         state.update((times[-1],))

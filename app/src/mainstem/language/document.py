@@ -112,7 +112,7 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
     ours = [part for part in parts if not _foreign(part)] or parts
     for part in ours:
         document, part_problems = _read_part(part, file, overrides or {})
-        problems += [*_misread_keys(part), *part_problems]
+        problems += part_problems
         documents += [document] if document else []
     if not parts:
         problems.append(
@@ -142,6 +142,7 @@ def _misread_keys(part: YamlText) -> list[Problem]:
             render_path(path),
             f"kubectl reads the key {path[-1]} as {read}; put it in quotes",
             reasons.KEY_WITHOUT_QUOTES,
+            warning=True,
         )
         for path, read in part.misread.items()
     ]
@@ -174,7 +175,7 @@ def _read_part(
         return None, problems + _further(part, problems, overrides)
     values = values_of(written, overrides)
     graph = Graph(pipeline)
-    problems = check(graph, part, values)
+    problems = [*_misread_keys(part), *check(graph, part, values)]
     return Document(written, graph, tuple(p for p in problems if p.warning), file, part, values), problems
 
 

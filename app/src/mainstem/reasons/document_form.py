@@ -42,7 +42,8 @@ DUPLICATE_KEY: Final = document_problem(
 )
 KEY_WITHOUT_QUOTES: Final = document_problem(
     "KeyWithoutQuotes",
-    "A key without quotes has another name in Kubernetes than in the file: `kubectl` makes `true` of `y` and `on`, and `1000` of `1_000`.",
+    "*Warning*: a key without quotes has another name in Kubernetes than in the file: `kubectl` makes `true` of `y` and `on`,"
+    " and `1000` of `1_000`.",
     "Put the key in quotes.",
 )
 MISSING_FIELD: Final = document_problem(

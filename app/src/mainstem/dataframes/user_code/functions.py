@@ -11,7 +11,8 @@ from pyspark.util import PythonEvalType
 
 from mainstem import reasons
 from mainstem.dataframes.user_code import code
-from mainstem.dataframes.user_code.typed import Typed, TypedBatches, TypedFunction, typed_series
+from mainstem.dataframes.user_code.series import aggregate_converter, series_converter
+from mainstem.dataframes.user_code.typed import Typed, TypedBatches, TypedFunction
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.functions import JavaFunction, PythonFunction
@@ -72,7 +73,7 @@ def _python(name: str, python: PythonFunction, kind: DataType) -> tuple[Any, ...
         message = f"{where}: the type hints of {python.function!r} return {result}, but aggregate is {str(python.aggregate).lower()}"
         remedy = f"set aggregate: {str(not python.aggregate).lower()}, or change the type hints"
         raise NotReady(message, reason=reasons.FUNCTION_NOT_USABLE, remedy=remedy)
-    typed = Typed(where, kind) if python.aggregate else typed_series(where, kind)
+    typed = Typed(where, kind, aggregate_converter if python.aggregate else series_converter)
     batches = udf.evalType == PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF
     udf.func = TypedBatches(call, typed) if batches else TypedFunction(call, typed)
     return (udf,)

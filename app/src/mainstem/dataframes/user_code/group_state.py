@@ -5,8 +5,9 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
+from mainstem.dataframes.user_code.series import series_converter
 from mainstem.dataframes.user_code.stateful import Kept
-from mainstem.dataframes.user_code.typed import typed_series
+from mainstem.dataframes.user_code.typed import Typed
 
 
 class TypedStateFunction:
@@ -23,14 +24,16 @@ class TypedStateFunction:
         self, where: str, function: Callable[..., Any], schema: StructType, state: StructType
     ) -> None:
         self._function, self._where, self._state = function, where, state
-        self._typed = typed_series(where, schema)
+        self._typed = Typed(where, schema, series_converter)
 
     def __call__(self, key: Any, frames: Any, state: Any) -> Iterator[Any]:
         """The converted rows."""
         return map(
             self._typed,
             self._function(
-                key, frames, TypedGroupState(state, Kept(f"{self._where}, its state", self._state))
+                key,
+                frames,
+                TypedGroupState(state, Kept(f"{self._where}, its state", self._state, pandas=True)),
             ),
         )
 

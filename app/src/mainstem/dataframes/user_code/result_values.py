@@ -4,6 +4,7 @@ A value is converted if that loses nothing.
 """
 
 import datetime as dt
+import math
 import struct
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal, InvalidOperation
@@ -11,6 +12,9 @@ from typing import Any, Final
 
 from pyspark.sql import types
 from pyspark.sql.types import DataType
+
+from mainstem.dataframes.user_code.misfit import Misfit
+from mainstem.dataframes.user_code.plain_values import moment
 
 
 Convert = Callable[[Any], Any]
@@ -24,31 +28,7 @@ _BITS: Final[Mapping[type[DataType], int]] = {
 _DIGITS: Final = Context(prec=80)
 """More digits than DECIMAL has, so that no step of a conversion rounds."""
 _LARGEST: Final = 2**64
-_LONGEST: Final = 60
 _ROUNDED: Final = "its digits do not fit; round it, or declare another type"
-
-
-class Misfit(TypeError):
-    """A value does not fit its declared type.
-
-    Attributes:
-        places: the fields and indices that lead to the value within the result, the innermost first.
-    """
-
-    def __init__(self, value: Any, kind: DataType, why: str = "") -> None:
-        super().__init__()
-        self.places: list[str] = []
-        self._value, self._kind, self._why = value, kind, why
-
-    def __str__(self) -> str:
-        place = "".join(reversed(self.places)).lstrip(".")
-        shown = repr(self._value)
-        shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 3]}..."
-        declared = f"{place} is declared as" if place else "the result is declared as"
-        message = (
-            f"{declared} {self._kind.simpleString().upper()}, but is {shown} ({type(self._value).__name__})"
-        )
-        return f"{message}: {self._why}" if self._why else message
 
 
 def scalar(kind: DataType) -> Convert:
@@ -57,38 +37,6 @@ def scalar(kind: DataType) -> Convert:
         return _whole(kind, 2 ** (bits - 1))
     make = _SCALARS.get(type(kind))
     return make(kind) if make else lambda value: value
-
-
-def plain(value: Any) -> Any:
-    """The value of Python for a scalar of numpy or pandas; None for a missing value of pandas."""
-    module, name = type(value).__module__, type(value).__name__
-    if module.startswith("numpy") and getattr(value, "ndim", 1) == 0:
-        return _numpy_time(value) if value.dtype.kind in "mM" else value.item()
-    if not module.startswith("pandas"):
-        return value
-    if name in ("NAType", "NaTType"):
-        return None
-    if name == "Timestamp":
-        return value.to_pydatetime() if not value.nanosecond else _too_fine(value, types.TimestampType())
-    if name == "Timedelta":
-        return (
-            value.to_pytimedelta() if not value.nanoseconds else _too_fine(value, types.DayTimeIntervalType())
-        )
-    return value
-
-
-def _numpy_time(value: Any) -> Any:
-    if value != value:  # noqa: PLR0124
-        return None
-    moment = value.dtype.kind == "M"
-    micros = value.astype("datetime64[us]" if moment else "timedelta64[us]")
-    if micros != value:
-        _too_fine(value, types.TimestampType() if moment else types.DayTimeIntervalType())
-    return micros.item()
-
-
-def _too_fine(value: Any, kind: DataType) -> Any:
-    raise Misfit(value, kind, "it has nanoseconds; round it to microseconds")
 
 
 def _refuse(value: Any, kind: DataType, why: str = "") -> Any:
@@ -149,9 +97,12 @@ def _float(kind: DataType) -> Convert:
             rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
         except OverflowError:
             raise Misfit(value, kind, "it is out of range") from None
-        if isinstance(value, int) and rounded != value:
-            raise Misfit(value, kind, _ROUNDED)
-        return number
+        # The digits of a Decimal count, as for DOUBLE; FLOAT keeps six to nine.
+        digits = (Decimal(f"{rounded:.{count}g}") for count in range(6, 10))
+        same = (
+            isinstance(value, float) or rounded == value or (isinstance(value, Decimal) and value in digits)
+        )
+        return number if same or number != number else _refuse(value, kind, _ROUNDED)  # noqa: PLR0124
 
     return convert
 
@@ -178,7 +129,8 @@ def _string(kind: Any) -> Convert:
     most = getattr(kind, "length", None)
 
     def convert(value: Any) -> str:
-        text = value if isinstance(value, str) else _text(value, kind)
+        # A text of a class of its own, such as an enumeration, may show itself in another way.
+        text = str.__str__(value) if isinstance(value, str) else _text(value, kind)
         if most is not None and len(text) > most:
             raise Misfit(value, kind, f"it has {len(text)} characters")
         return text
@@ -187,20 +139,36 @@ def _string(kind: Any) -> Convert:
 
 
 def _text(value: Any, kind: DataType) -> str:
-    """The text of a number that has only one, as CAST writes it."""
+    """The text of a boolean or a number, as CAST writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal) and value.is_finite():
         return format(value, "f")
-    raise Misfit(value, kind, "convert it to a str")
+    return (
+        _float_text(float(value)) if isinstance(value, float) else _refuse(value, kind, "convert it to a str")
+    )
+
+
+def _float_text(number: float) -> str:
+    """The text of a DOUBLE: without an exponent from a thousandth to ten millions, and then as 1.0E7."""
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else f"{'-' * (number < 0)}Infinity"
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return repr(number) if "e" not in repr(number) else format(Decimal(repr(number)), "f")
+    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    first, *rest = map(str, digits)
+    return f"{'-' * sign}{first}.{''.join(rest) or '0'}E{int(exponent) + len(rest)}"
 
 
 def _binary(kind: DataType) -> Convert:
-    return lambda value: (
-        bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else _refuse(value, kind)
-    )
+    def convert(value: Any) -> bytes:
+        if isinstance(value, str):
+            return value.encode()
+        return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else _refuse(value, kind)
+
+    return convert
 
 
 def _date(kind: DataType) -> Convert:
@@ -215,17 +183,12 @@ def _date(kind: DataType) -> Convert:
 
 
 def _timestamp(kind: DataType) -> Convert:
-    """The moment. Without a zone it is a time of `timeZone`, which is the local time of the process.
-
-    Spark's own conversion knows one of the two moments in a repeated hour; here `fold` decides.
-    """
-
     def convert(value: Any) -> dt.datetime:
         if not isinstance(value, dt.datetime):
             raise Misfit(value, kind)
         try:
-            return value if value.tzinfo else value.astimezone(dt.UTC)
-        except (OverflowError, ValueError):  # the first and the last day that Python has
+            return moment(value)
+        except OverflowError:
             raise Misfit(value, kind, "it is out of range") from None
 
     return convert

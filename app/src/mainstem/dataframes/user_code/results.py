@@ -4,14 +4,16 @@ Spark makes NULL of a result of another type than the declared one, also within 
 https://issues.apache.org/jira/browse/SPARK-22966.
 """
 
-from collections.abc import Mapping
-from datetime import UTC
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
 
 from pyspark.sql import Row
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from mainstem.dataframes.user_code.result_values import Convert, Misfit, plain, scalar
+from mainstem.dataframes.user_code.misfit import Misfit, shown
+from mainstem.dataframes.user_code.plain_values import plain
+from mainstem.dataframes.user_code.result_values import Convert, scalar
 
 
 def converter(kind: DataType, *, nullable: bool = True) -> Convert:
@@ -46,13 +48,19 @@ def _array(kind: ArrayType) -> Convert:
     element = converter(kind.elementType, nullable=kind.containsNull)
 
     def convert(value: Any) -> list[Any]:
-        # Arrays of numpy and of Python, and Series of pandas, have no other common form.
-        elements = value.tolist() if hasattr(value, "tolist") else value
-        if not isinstance(elements, (list, tuple)):
-            raise Misfit(value, kind)
-        return [_at(f"[{index}]", element, each) for index, each in enumerate(elements)]
+        return [_at(f"[{index}]", element, each) for index, each in enumerate(_elements(value, kind))]
 
     return convert
+
+
+def _elements(value: Any, kind: DataType) -> Iterable[Any]:
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return value
+    # Arrays of numpy and of Python, and Series of pandas. numpy lists its finest times as numbers.
+    if not hasattr(value, "tolist"):
+        raise Misfit(value, kind)
+    times = getattr(getattr(value, "dtype", None), "kind", "") in tuple("mM")
+    return list(value) if times else cast("Iterable[Any]", value.tolist())
 
 
 def _map(kind: MapType) -> Convert:
@@ -60,18 +68,25 @@ def _map(kind: MapType) -> Convert:
     element = converter(kind.valueType, nullable=kind.valueContainsNull)
 
     def convert(value: Any) -> dict[Any, Any]:
-        if not isinstance(value, Mapping):
-            raise Misfit(value, kind)
-        entries = {
-            _at(".key", key, name): _at(f"[{name!r:.40}]", element, each) for name, each in value.items()
-        }
-        return entries if len(entries) == len(value) else _equal_keys(value, kind)
+        given = _pairs(value, kind)
+        entries = [(_at(".key", key, name), _at(f"[{shown(name)}]", element, each)) for name, each in given]
+        try:
+            converted = dict(entries)
+        except TypeError:  # a list
+            raise Misfit(value, kind, "Python has no mapping with such keys") from None
+        if len(converted) < len(entries):
+            raise Misfit(value, kind, "two of its keys are equal in this type")
+        return converted
 
     return convert
 
 
-def _equal_keys(value: Any, kind: DataType) -> Any:
-    raise Misfit(value, kind, "two of its keys are equal in this type")
+def _pairs(value: Any, kind: DataType) -> list[tuple[Any, Any]]:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, list) and all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        return value
+    raise Misfit(value, kind)
 
 
 def _struct(kind: StructType) -> Convert:
@@ -88,25 +103,40 @@ def _struct(kind: StructType) -> Convert:
 
 
 def _values(value: Any, names: list[str], kind: DataType) -> list[Any]:
-    """The values of a struct's fields: by name from a mapping or an object, by position from a list or a tuple.
-
-    A row or a named tuple that has the declared names in another order is read by name.
-    """
+    """The values of a struct's fields: by position from a list or a tuple, by name from a mapping or an object."""
     if isinstance(value, (tuple, list)):
-        own = list(getattr(value, "__fields__", getattr(value, "_fields", ())))
         if len(value) != len(names):
             raise Misfit(value, kind, f"it has {len(value)} values for {len(names)} fields")
-        return [value[own.index(name)] for name in names] if sorted(own) == sorted(names) else list(value)
+        declared = [name.lower() for name in names]
+        for place, name in enumerate(getattr(value, "__fields__", getattr(value, "_fields", ()))):
+            # Spark goes by position, so a declared name at another place is a mistake.
+            if name.lower() in declared and declared[place] != name.lower():
+                raise Misfit(value, kind, f"it has the field {name} at another place than declared")
+        return list(value)
+    given = _attributes(value, kind)
+    missing = [name for name in names if name not in given]
+    cases = {str(name).lower() for name in given} if missing else ()
+    if (
+        missing
+        and (given or not isinstance(value, Mapping))
+        and (len(missing) == len(names) or any(name.lower() in cases for name in missing))
+    ):
+        raise Misfit(value, kind, f"it has no {missing[0]!r}")
+    return [given.get(name) for name in names]
+
+
+def _attributes(value: Any, kind: DataType) -> Mapping[Any, Any]:
+    """The fields of a mapping, of a Series of pandas, or of an object."""
     if isinstance(value, Mapping):
-        if unknown := [name for name in value if name not in names]:
-            raise Misfit(value, kind, f"there is no field {unknown[0]!r:.60}")
-        return [value.get(name) for name in names]
-    missing = [name for name in names if not hasattr(value, name)]
-    return [getattr(value, name) for name in names] if not missing else _without(value, missing[0], kind)
-
-
-def _without(value: Any, name: str, kind: DataType) -> Any:
-    raise Misfit(value, kind, f"it has no attribute {name!r}")
+        return value
+    module = type(value).__module__
+    if module.startswith("pandas") and hasattr(value, "to_dict") and getattr(value, "ndim", 0) == 1:
+        return cast("Mapping[Any, Any]", value.to_dict())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if module.startswith(("numpy", "pandas")) or not hasattr(value, "__dict__"):
+        raise Misfit(value, kind)
+    return cast("Mapping[Any, Any]", vars(value))
 
 
 def _at(place: str, convert: Convert, value: Any) -> Any:
@@ -118,50 +148,15 @@ def _at(place: str, convert: Convert, value: Any) -> Any:
 
 
 def row_converter(kind: StructType) -> Convert:
-    """As `converter`, for a row that a processor returns; its names must be the declared ones, for Spark reads it by name."""
+    """As `converter`, for a row that a processor returns: Spark reads it by name, and its names must be the declared ones."""
     convert = converter(kind, nullable=False)
 
     def checked(row: Any) -> Any:
         own = getattr(row, "__fields__", None)
-        if own is not None and sorted(own) != sorted(kind.names):
+        if own is None:
+            return convert(row)
+        if sorted(own) != sorted(kind.names):
             raise Misfit(row, kind, f"its fields are {', '.join(own)}")
-        return convert(row)
+        return convert([row[name] for name in kind.names])
 
     return checked
-
-
-def restorer(kind: DataType) -> Convert | None:
-    """The reverse for values that Spark has kept in state: it returns a TIMESTAMP as local time, without its zone.
-
-    None if the type has no TIMESTAMP.
-    """
-    if isinstance(kind, TimestampType):
-        return lambda value: value and value.astimezone(UTC)
-    if isinstance(kind, ArrayType):
-        element = restorer(kind.elementType) or _same
-        return None if element is _same else lambda value: value and [element(each) for each in value]
-    if isinstance(kind, MapType):
-        key, element = restorer(kind.keyType) or _same, restorer(kind.valueType) or _same
-        if key is _same and element is _same:
-            return None
-        return lambda value: value and {key(name): element(each) for name, each in value.items()}
-    return _struct_restorer(kind) if isinstance(kind, StructType) else None
-
-
-def _struct_restorer(kind: StructType) -> Convert | None:
-    fields = [restorer(each.dataType) for each in kind.fields]
-    if not any(fields):
-        return None
-
-    def restore(value: Any) -> Any:
-        if value is None:
-            return None
-        row = Row(*[field(each) if field else each for field, each in zip(fields, value, strict=True)])
-        row.__fields__ = kind.names
-        return row
-
-    return restore
-
-
-def _same(value: Any) -> Any:
-    return value

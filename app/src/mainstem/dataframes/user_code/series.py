@@ -7,7 +7,9 @@ from typing import Any, Final
 from pyspark.sql import types
 from pyspark.sql.types import DataType, StructType
 
-from mainstem.dataframes.user_code.result_values import Misfit, plain
+from mainstem.dataframes.user_code.misfit import Misfit
+from mainstem.dataframes.user_code.plain_values import local_zone, plain
+from mainstem.dataframes.user_code.result_values import Convert
 from mainstem.dataframes.user_code.results import converter
 
 
@@ -23,66 +25,87 @@ _SAFE: Final[Mapping[type[DataType], tuple[str, ...]]] = {
 }
 """Type of Spark -> types of pandas whose every value fits; a NaN is missing, as pandas has it."""
 _FLOATS: Final = (types.FloatType, types.DoubleType)
+_MOMENTS: Final = "datetime64[us, UTC]"
+"""Of all columns of moments, for Spark joins the DataFrames of several keys, and takes a mixture for UTC."""
 
 
-def series_converter(kind: DataType) -> Callable[[Any], Any]:
+def series_converter(kind: DataType, *, nullable: bool = True) -> Convert:
     """The conversion of a Series, or of a DataFrame for a struct; it raises `Misfit` if a value does not fit.
 
     Spark judges the shape of a result that is neither.
     """
-    if isinstance(kind, StructType):
-        columns = {each.name: series_converter(each.dataType) for each in kind.fields}
-        of_series = _series_converter(kind)
-        return lambda result: _frame(result, columns) if hasattr(result, "columns") else of_series(result)
-    return _series_converter(kind)
+    if not isinstance(kind, StructType):
+        return _series_converter(kind, nullable=nullable)
+    columns = {each.name: _series_converter(each.dataType, nullable=each.nullable) for each in kind.fields}
+    of_series = _series_converter(kind, nullable=nullable)
+    return lambda result: _frame(result, columns) if hasattr(result, "columns") else of_series(result)
 
 
-def _series_converter(kind: DataType) -> Callable[[Any], Any]:
-    convert, safe = converter(kind), _SAFE.get(type(kind), ())
-    floats = isinstance(kind, _FLOATS)
+def aggregate_converter(kind: DataType) -> Convert:
+    """The conversion of the one value for a group, which Spark puts into a Series; a NaN is missing there."""
+    return _value_converter(kind, nullable=True)
+
+
+def _value_converter(kind: DataType, *, nullable: bool) -> Convert:
+    """The conversion of a value in a Series: pandas has a NaN for a missing value in columns of numbers and objects."""
+    convert, floats = converter(kind, nullable=nullable), isinstance(kind, _FLOATS)
+
+    def converted(value: Any) -> Any:
+        # Spark makes NULL of a NaN in a Series, also in one of DOUBLE.
+        missing = isinstance(value, float) and value != value and not (floats and nullable)  # noqa: PLR0124
+        return convert(None if missing else value)
+
+    return converted
+
+
+def _series_converter(kind: DataType, *, nullable: bool) -> Convert:
+    convert, safe = _value_converter(kind, nullable=nullable), _SAFE.get(type(kind), ())
+    moments = isinstance(kind, types.TimestampType)
 
     def converted(series: Any) -> Any:
-        if not hasattr(series, "dtype") or str(series.dtype) in safe:
+        if not (hasattr(series, "dtype") and hasattr(series, "index")):
             return series
-        if series.dtype.kind in "mM":
-            return _times(series, kind, convert)
-        values = [None if not floats and _missing(each) else convert(each) for each in series]
+        if str(series.dtype) in safe and (nullable or not series.isna().any()):
+            return series
+        values = [convert(each) for each in series]
+        if moments:
+            if series.dtype.kind == "M":
+                _check_clocks(series, kind)
+            return type(series)(values, index=series.index, dtype=_MOMENTS, name=series.name)
+        if series.dtype.kind in "mM" and isinstance(
+            kind, (types.TimestampNTZType, types.DayTimeIntervalType)
+        ):
+            return series
         return type(series)(values, index=series.index, dtype="object", name=series.name)
 
     return converted
 
 
-def _missing(value: Any) -> bool:
-    """Whether pandas has a missing value here: in a column of numbers and objects it is a NaN."""
-    return isinstance(value, float) and value != value  # noqa: PLR0124
-
-
-def _times(series: Any, kind: DataType, convert: Callable[[Any], Any]) -> Any:
-    """Times, of which Spark itself converts a whole column; each value is checked first."""
-    values = [convert(each) for each in series]
-    if isinstance(kind, types.TimestampType) and getattr(series.dtype, "tz", None) is None:
-        for each in map(plain, series):
-            _check_clock(each, kind)
-    if isinstance(kind, (types.TimestampType, types.TimestampNTZType, types.DayTimeIntervalType)):
-        return series
-    return type(series)(values, index=series.index, dtype="object", name=series.name)
-
-
-def _check_clock(value: dt.datetime | None, kind: DataType) -> None:
-    """Refuse a time that the clocks show twice or never: in a Series without zone it is the one or the other moment."""
-    if value and value.astimezone(dt.UTC) != value.replace(fold=1).astimezone(dt.UTC):
-        raise Misfit(
-            value, kind, "the clocks of timeZone show it twice or never; return it with its time zone"
-        )
+def _check_clocks(series: Any, kind: DataType) -> None:
+    """Refuse times that the clocks show twice or never: a Series without zone does not tell the moments apart."""
+    zone = local_zone()
+    if zone is dt.UTC:
+        return
+    for each in map(plain, series):
+        if each is None or each.tzinfo is not None:
+            continue
+        if each.replace(tzinfo=zone).utcoffset() != each.replace(tzinfo=zone, fold=1).utcoffset():
+            why = "the clocks of timeZone show it twice or never; return it with its time zone"
+            raise Misfit(each, kind, why)
 
 
 def _frame(frame: Any, columns: Mapping[str, Callable[[Any], Any]]) -> Any:
-    """The columns with their declared names; Spark judges the names of the others."""
+    """The frame with converted columns: by name, or by position if no column has a text as its name, as Spark does.
+
+    Spark judges the names and the number of the columns.
+    """
     converted = frame.copy(deep=False)
-    for name, convert in columns.items():
-        if name in frame.columns:
+    by_name = any(isinstance(label, str) for label in frame.columns)
+    labels = list(columns) if by_name else list(frame.columns)
+    for label, (name, convert) in zip(labels, columns.items(), strict=False):
+        if label in frame.columns:
             try:
-                converted[name] = convert(frame[name])
+                converted[label] = convert(frame[label])
             except Misfit as misfit:
                 misfit.places.append(f".{name}")
                 raise

@@ -1,7 +1,7 @@
 """Stands between Spark and the user's stateful code in Spark's workers.
 
-Rows that the code returns and values that it keeps are converted to their declared types. Times that it has kept come
-back with their zone: Spark gives rows to a processor with it, and returns state without.
+Rows that the code returns and values that it keeps are converted to their declared types. Times that a processor of rows
+has kept come back with a zone: Spark gives it rows with their zone, and returns state without.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,10 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.stateful_processor import ListState, MapState, ValueState
 from pyspark.sql.types import StructType
 
-from mainstem.dataframes.user_code.results import restorer, row_converter
-from mainstem.dataframes.user_code.typed import Typed, typed_series
+from mainstem.dataframes.user_code.restored_values import restorer
+from mainstem.dataframes.user_code.results import row_converter
+from mainstem.dataframes.user_code.series import series_converter
+from mainstem.dataframes.user_code.typed import Typed
 
 
 class TypedProcessor(StatefulProcessor):  # type: ignore[misc]
@@ -26,12 +28,12 @@ class TypedProcessor(StatefulProcessor):  # type: ignore[misc]
     """
 
     def __init__(self, where: str, processor: Any, schema: StructType, *, pandas: bool) -> None:
-        self._where, self._processor = where, processor
-        self._typed = typed_series(where, schema) if pandas else Typed(where, schema, row_converter)
+        self._where, self._processor, self._pandas = where, processor, pandas
+        self._typed = Typed(where, schema, series_converter if pandas else row_converter)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called once in each task, before the first key."""
-        self._processor.init(TypedHandle(self._where, handle))
+        self._processor.init(TypedHandle(self._where, handle, pandas=self._pandas))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """The rows that the processor returns for a key."""
@@ -60,9 +62,9 @@ class TypedProcessor(StatefulProcessor):  # type: ignore[misc]
 class TypedHandle(StatefulProcessorHandle):  # type: ignore[misc]
     """A handle whose state variables take and return values of their declared types."""
 
-    def __init__(self, where: str, handle: StatefulProcessorHandle) -> None:
+    def __init__(self, where: str, handle: StatefulProcessorHandle, *, pandas: bool) -> None:
         super().__init__(handle._statefulProcessorApiClient)  # noqa: SLF001
-        self._where = where
+        self._where, self._pandas = where, pandas
 
     def getValueState(self, stateName: str, *schema: Any, **more: Any) -> "TypedValue":  # noqa: N802, N803
         """A variable with one value."""
@@ -81,15 +83,21 @@ class TypedHandle(StatefulProcessorHandle):  # type: ignore[misc]
         return TypedMap(client, stateName, self._kept(stateName, keys), self._kept(stateName, values))
 
     def _kept(self, name: str, kind: StructType) -> "Kept":
-        return Kept(f"{self._where}, state {name!r}", kind)
+        return Kept(f"{self._where}, state {name!r}", kind, pandas=self._pandas)
 
 
 class Kept:
-    """The conversion of values to state and back."""
+    """The conversion of values to state and back.
 
-    def __init__(self, where: str, kind: StructType) -> None:
+    Args:
+        where: the part of the document and the variable, for messages.
+        kind: the columns of the value.
+        pandas: whether the code gets rows as DataFrames of pandas, whose times have no zone; then these have none either.
+    """
+
+    def __init__(self, where: str, kind: StructType, *, pandas: bool) -> None:
         self.to_state = Typed(where, kind)
-        self._restore = restorer(kind)
+        self._restore = None if pandas else restorer(kind)
 
     def from_state(self, value: Any) -> Any:
         """The value that was kept, as a tuple; None if there is none."""

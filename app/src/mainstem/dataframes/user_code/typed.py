@@ -6,9 +6,9 @@ from typing import Any
 from pyspark.sql.types import DataType
 
 from mainstem import reasons
-from mainstem.dataframes.user_code.result_values import Convert, Misfit
+from mainstem.dataframes.user_code.misfit import Misfit
+from mainstem.dataframes.user_code.result_values import Convert
 from mainstem.dataframes.user_code.results import converter
-from mainstem.dataframes.user_code.series import series_converter
 from mainstem.errors import NotReady
 
 
@@ -55,8 +55,3 @@ class TypedBatches(TypedFunction):
     def __call__(self, *values: Any, **more: Any) -> Iterator[Any]:
         """The converted results."""
         return map(self._typed, self._function(*values, **more))
-
-
-def typed_series(where: str, kind: DataType) -> Typed:
-    """The conversion of a vectorized function's results."""
-    return Typed(where, kind, series_converter)

@@ -259,6 +259,8 @@ def _misread(text: str) -> str:
     value = _plain(text) if text else text
     if isinstance(value, (bool, NoneType)):
         return json.dumps(value)
+    if value != value:  # noqa: PLR0124 -- kubectl keeps .nan and .inf as keys
+        return ""
     kept = value if isinstance(value, str) else f"{value:.6g}" if isinstance(value, float) else str(value)
     return "" if kept == text else f"the number {value}"
 

@@ -12,7 +12,7 @@ _OF_CODE: Final = re.compile(
     r"(?:ArithmeticError|AssertionError|AttributeError|IndexError|KeyError|LookupError|NameError|NotImplementedError|"
     r"OverflowError|RecursionError|TypeError|UnboundLocalError|Unicode\w*Error|ValueError|ZeroDivisionError)\b"
 )
-"""Python's own errors of code and values. Others, such as those of a client's connection, may pass."""
+"""Python's own errors of code and values. Others, such as those of a connection, may pass."""
 _OF_TYPE: Final = re.compile(r"\bdeclared as [A-Z].*, but is ")
 """A result of another type than the declared one."""
 
@@ -24,16 +24,18 @@ class FailedAttempt(NamedTuple):
     committed: int | None
 
 
-def repeated(failure: Failure, earlier: FailedAttempt | None, committed: int | None) -> Failure:
+def repeated(
+    failure: Failure, earlier: FailedAttempt | None, committed: int | None, *, writes: bool
+) -> Failure:
     """The failure; a permanent one if the code has failed in the same way at the same batch before.
 
     Args:
         failure: the failure.
         earlier: the last failure of the query in this run.
         committed: the last committed batch.
+        writes: whether a sink of the query is code. It talks to a server, and may raise any error for a bad answer.
     """
     if failure.reason != reasons.PYTHON_FAILED or earlier != FailedAttempt(failure.message, committed):
         return failure
-    if not (_OF_CODE.match(failure.message) or _OF_TYPE.search(failure.message)):
-        return failure
-    return replace(failure, permanent=True)
+    of_code = _OF_CODE.match(failure.message) and not writes
+    return replace(failure, permanent=True) if of_code or _OF_TYPE.search(failure.message) else failure

@@ -143,7 +143,9 @@ class QueryLifecycle:
             return
         failure, committed = self.current.explained(supervised, failure), supervised.status.batch
         attempt = FailedAttempt(failure.message, committed)
-        failure, supervised.failed = repeated(failure, supervised.failed, committed), attempt
+        writes = any(sink.python for sink in supervised.query.to)
+        failure = repeated(failure, supervised.failed, committed, writes=writes)
+        supervised.failed = attempt
         wait = (
             None
             if failure.permanent

@@ -1,0 +1,40 @@
+"""The error of a value that does not fit its declared type."""
+
+import re
+from typing import Any, Final
+
+from pyspark.sql.types import DataType
+
+
+_LONGEST: Final = 60
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
+"""It differs with each try, and the same error must have the same message."""
+
+
+class Misfit(TypeError):
+    """A value does not fit its declared type.
+
+    Attributes:
+        places: the fields and indices that lead to the value within the result, the innermost first.
+    """
+
+    def __init__(self, value: Any, kind: DataType, why: str = "") -> None:
+        super().__init__()
+        self.places: list[str] = []
+        self._value, self._kind, self._why = value, kind, why
+
+    def __str__(self) -> str:
+        place = "".join(reversed(self.places)).lstrip(".") or "the result"
+        kind = self._kind.simpleString()
+        kind = kind if "struct<" in kind else kind.upper()
+        message = f"{place} is declared as {kind}, but is {shown(self._value)} ({type(self._value).__name__})"
+        return f"{message}: {self._why}" if self._why else message
+
+
+def shown(value: Any) -> str:
+    """A value in a message: on one line, and short."""
+    try:
+        text = _ADDRESS.sub("", " ".join(repr(value).split()))
+    except Exception:  # noqa: BLE001 -- the user's own class may raise any, and so does a number with too many digits
+        return "a value that cannot be shown"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
