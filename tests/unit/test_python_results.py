@@ -182,6 +182,7 @@ MISFITS: list[tuple[t.DataType, Any, str]] = [
     (t.ArrayType(t.IntegerType(), containsNull=False), [None], "[0] is declared as INT, but is None (NoneType): it cannot be NULL"),
     (t.MapType(t.StringType(), t.IntegerType()), ["ab"], "MAP<STRING,INT>, but is ['ab'] (list)"),
     (t.MapType(t.ArrayType(t.LongType()), t.IntegerType()), {(1,): 1}, "Python has no mapping with such keys"),
+    (t.MapType(t.StructType([t.StructField("a", t.ArrayType(t.LongType()))]), t.LongType()), {((1,),): 1}, "Python has no mapping with such keys"),
     (t.MapType(t.StringType(), t.IntegerType()), {"a": "x"}, "['a'] is declared as INT, but is 'x' (str)"),
     (t.MapType(t.StringType(), t.IntegerType()), {None: 1}, "key is declared as STRING, but is None"),
     (t.MapType(t.StringType(), t.IntegerType()), {1: 1, "1": 2}, "two of its keys are equal in this type"),

@@ -17,7 +17,7 @@ from mainstem.changes.expressions import (
 )
 from mainstem.changes.relations import Aggregate, Branch, Keys, Relation, Row, StepKind, digest
 from mainstem.language.sql.aggregates import WRAPPED, is_aggregate
-from mainstem.language.sql.builtins import BUILTINS
+from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
 from mainstem.language.sql.event_time import bare, called
 from mainstem.language.sql.select_parts import own_expressions
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mainstem.changes.selects import Query
 
 _WINDOWS: Final = ("window", "session_window")
+_KNOWN: Final = BUILTINS | GRAMMAR | {*_WINDOWS}
 
 
 def aggregates(select: exp.Select, functions: Functions) -> bool:
@@ -42,7 +43,7 @@ def _is_aggregate(node: exp.Expr, functions: Functions) -> bool:
     """Whether a node is the call of an aggregate; raises `Unsupported` for a function that may be one."""
     if is_aggregate(node, functions.aggregates):
         return True
-    if isinstance(node, exp.Anonymous) and called(node) not in BUILTINS | {*_WINDOWS} | {*functions.codes}:
+    if isinstance(node, exp.Anonymous) and called(node) not in _KNOWN | functions.codes.keys():
         raise Unsupported(called(node))
     return False
 

@@ -1,7 +1,7 @@
 """The error of a value that does not fit its declared type."""
 
 import re
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pyspark.sql.types import DataType
 
@@ -12,19 +12,20 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Misfit(TypeError):
-    """A value does not fit its declared type.
-
-    Attributes:
-        places: the fields and indices that lead to the value within the result, the innermost first.
-    """
+    """A value does not fit its declared type."""
 
     def __init__(self, value: Any, kind: DataType, why: str = "") -> None:
         super().__init__()
-        self.places: list[str] = []
+        self._places: list[str] = []
         self._value, self._kind, self._why = value, kind, why
 
+    def at(self, place: str) -> Self:
+        """The same error, for a value at this field or index of a larger one."""
+        self._places.append(place)
+        return self
+
     def __str__(self) -> str:
-        place = "".join(reversed(self.places)).lstrip(".") or "the result"
+        place = "".join(reversed(self._places)).lstrip(".") or "the result"
         kind = self._kind.simpleString()
         kind = kind if "struct<" in kind else kind.upper()
         message = f"{place} is declared as {kind}, but is {shown(self._value)} ({type(self._value).__name__})"

@@ -2,21 +2,44 @@
 
 import datetime as dt
 import os
+from decimal import Decimal
 from functools import cache
+from types import NoneType
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from pyspark.sql import types
+from pyspark.sql import Row, types
 from pyspark.sql.types import DataType
 
 from mainstem.dataframes.user_code.misfit import Misfit
 
 
+_PLAIN: Final = frozenset(
+    (
+        bool,
+        int,
+        float,
+        str,
+        bytes,
+        NoneType,
+        list,
+        tuple,
+        dict,
+        Decimal,
+        dt.date,
+        dt.datetime,
+        dt.timedelta,
+        Row,
+    )
+)
+"""Types of almost all results; the function runs for each value."""
 _MISSING: Final = ("NAType", "NaTType", "MaskedConstant")
 
 
 def plain(value: Any) -> Any:
     """The value of Python for a scalar of numpy or pandas; None for a missing value of theirs."""
+    if type(value) in _PLAIN:
+        return value
     module, name = type(value).__module__, type(value).__name__
     if not module.startswith(("numpy", "pandas")):
         return value

@@ -48,7 +48,13 @@ def _array(kind: ArrayType) -> Convert:
     element = converter(kind.elementType, nullable=kind.containsNull)
 
     def convert(value: Any) -> list[Any]:
-        return [_at(f"[{index}]", element, each) for index, each in enumerate(_elements(value, kind))]
+        converted: list[Any] = []
+        try:
+            for each in _elements(value, kind):
+                converted.append(element(each))  # noqa: PERF401 -- their number is the place of the misfit
+        except Misfit as misfit:
+            raise misfit.at(f"[{len(converted)}]") from None
+        return converted
 
     return convert
 
@@ -68,13 +74,14 @@ def _map(kind: MapType) -> Convert:
     element = converter(kind.valueType, nullable=kind.valueContainsNull)
 
     def convert(value: Any) -> dict[Any, Any]:
-        given = _pairs(value, kind)
-        entries = [(_at(".key", key, name), _at(f"[{shown(name)}]", element, each)) for name, each in given]
-        try:
-            converted = dict(entries)
-        except TypeError:  # a list
-            raise Misfit(value, kind, "Python has no mapping with such keys") from None
-        if len(converted) < len(entries):
+        given, converted = _pairs(value, kind), dict[Any, Any]()
+        for name, each in given:
+            own, its_value = _converted(".key", key, name), _converted(name, element, each)
+            try:
+                converted[own] = its_value
+            except TypeError:  # a list within the key
+                raise Misfit(value, kind, "Python has no mapping with such keys") from None
+        if len(converted) < len(given):
             raise Misfit(value, kind, "two of its keys are equal in this type")
         return converted
 
@@ -91,11 +98,16 @@ def _pairs(value: Any, kind: DataType) -> list[tuple[Any, Any]]:
 
 def _struct(kind: StructType) -> Convert:
     names = kind.names
-    converters = [(f".{each.name}", converter(each.dataType, nullable=each.nullable)) for each in kind.fields]
+    converters = [converter(each.dataType, nullable=each.nullable) for each in kind.fields]
 
     def convert(value: Any) -> Row:
-        values = zip(converters, _values(value, names, kind), strict=True)
-        row = Row(*[_at(place, convert_field, each) for (place, convert_field), each in values])
+        converted: list[Any] = []
+        try:
+            for convert_field, each in zip(converters, _values(value, names, kind), strict=True):
+                converted.append(convert_field(each))
+        except Misfit as misfit:
+            raise misfit.at(f".{names[len(converted)]}") from None
+        row = Row(*converted)
         row.__fields__ = names
         return row
 
@@ -139,12 +151,12 @@ def _attributes(value: Any, kind: DataType) -> Mapping[Any, Any]:
     return cast("Mapping[Any, Any]", vars(value))
 
 
-def _at(place: str, convert: Convert, value: Any) -> Any:
+def _converted(name: Any, convert: Convert, value: Any) -> Any:
+    """A key or a value of a mapping."""
     try:
         return convert(value)
     except Misfit as misfit:
-        misfit.places.append(place)
-        raise
+        raise misfit.at(name if name == ".key" else f"[{shown(name)}]") from None
 
 
 def row_converter(kind: StructType) -> Convert:

@@ -67,10 +67,11 @@ def _series_converter(kind: DataType, *, nullable: bool) -> Convert:
             return series
         if str(series.dtype) in safe and (nullable or not series.isna().any()):
             return series
+        if moments and (whole := _moments(series)) is not None and (nullable or not whole.isna().any()):
+            return whole
         values = [convert(each) for each in series]
         if moments:
-            if series.dtype.kind == "M":
-                _check_clocks(series, kind)
+            _check_clocks(series, kind)
             return type(series)(values, index=series.index, dtype=_MOMENTS, name=series.name)
         if series.dtype.kind in "mM" and isinstance(
             kind, (types.TimestampNTZType, types.DayTimeIntervalType)
@@ -81,10 +82,26 @@ def _series_converter(kind: DataType, *, nullable: bool) -> Convert:
     return converted
 
 
+def _moments(series: Any) -> Any | None:
+    """A whole column of times as moments; None if a value is not certain to be right, or the column has other values."""
+    if not str(series.dtype).startswith("datetime64["):
+        return None
+    known = series.notna()
+    try:
+        if series.dt.tz is None:
+            series = series.dt.tz_localize(local_zone(), ambiguous="NaT", nonexistent="NaT")
+        utc = series.dt.tz_convert(dt.UTC)
+        micros = utc.dt.as_unit("us")
+    except (ValueError, OverflowError):  # beyond the years of pandas
+        return None
+    certain = utc.notna().eq(known).all() and micros[known].eq(utc[known]).all()
+    return micros.astype(_MOMENTS) if certain else None
+
+
 def _check_clocks(series: Any, kind: DataType) -> None:
     """Refuse times that the clocks show twice or never: a Series without zone does not tell the moments apart."""
     zone = local_zone()
-    if zone is dt.UTC:
+    if series.dtype.kind != "M" or zone is dt.UTC:
         return
     for each in map(plain, series):
         if each is None or each.tzinfo is not None:
@@ -107,6 +124,5 @@ def _frame(frame: Any, columns: Mapping[str, Callable[[Any], Any]]) -> Any:
             try:
                 converted[label] = convert(frame[label])
             except Misfit as misfit:
-                misfit.places.append(f".{name}")
-                raise
+                raise misfit.at(f".{name}") from None
     return converted

@@ -167,8 +167,8 @@ class PipelineSpec(Model):
     checkpoints: Checkpoints
     """Where Spark keeps the checkpoints."""
     time_zone: TimeZone = "UTC"
-    """Time zone in which SQL reads and shows timestamps. A change moves the limits of days and hours: start a new
-    generation."""
+    """Time zone in which SQL reads and shows timestamps, and of times without a zone in Python code. A change moves the
+    limits of days and hours: start a new generation."""
     spark: SparkSettings = Field(default_factory=SparkSettings)
     """Spark properties."""
     listeners: ListenerReferences = ()
