@@ -41,7 +41,7 @@ def test_a_change_is_handed_to_the_driver_and_ready_is_true_only_once_it_runs(ou
     second = wanted(ours)
     assert second != first
     assert list(handed(ours)) == [f"1-{second}.yaml"]
-    assert "weight: 3" in handed(ours)[f"1-{second}.yaml"]
+    assert '"weight": 3' in handed(ours)[f"1-{second}.yaml"]
     assert ours.status["revision"] == first
     ours.change(**weight(4))
     until(lambda: wanted(ours) not in ("", second))
