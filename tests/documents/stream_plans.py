@@ -6,6 +6,8 @@ the near neighbour of one that is.
 
 from typing import Any, Final, NamedTuple
 
+from harness.documents import pipeline_head
+
 
 MODES: Final = ("append", "update", "complete")
 RANGE: Final = "BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR"
@@ -58,9 +60,7 @@ class Row(NamedTuple):
         views = [("w", self.below), ("v", self.view)]
         query = {"name": "q", "from": "v", "outputMode": mode, "to": [{"name": "out", "console": {}}]}
         return {
-            "apiVersion": "mainstem.dev/v1alpha1",
-            "kind": "StreamingPipeline",
-            "metadata": {"name": "plans"},
+            **pipeline_head("plans"),
             "spec": {
                 "sources": sources,
                 "views": [

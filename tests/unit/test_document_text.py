@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from harness.documents import pipeline_head
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.language.document import read_object, read_text
@@ -33,9 +34,7 @@ def smallest(name: str, **parameters: str) -> dict[str, Any]:
     """A resource as the API server has it, valid for any identifiers and any values of parameters."""
     given_names = [{"name": key, "value": value} for key, value in parameters.items()]
     return {
-        "apiVersion": "mainstem.dev/v1alpha1",
-        "kind": "StreamingPipeline",
-        "metadata": {"name": "yn"},
+        **pipeline_head("yn"),
         "spec": {
             "parameters": given_names,
             "checkpoints": {"location": "s3a://lake/checkpoints"},

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mainstem.changes.selects import Query
 
 _WINDOWS: Final = ("window", "session_window")
-_KNOWN: Final = BUILTINS | GRAMMAR | {*_WINDOWS}
+_KNOWN: Final = BUILTINS | GRAMMAR
 
 
 def aggregates(select: exp.Select, functions: Functions) -> bool:
@@ -43,8 +43,9 @@ def _is_aggregate(node: exp.Expr, functions: Functions) -> bool:
     """Whether a node is the call of an aggregate; raises `Unsupported` for a function that may be one."""
     if is_aggregate(node, functions.aggregates):
         return True
-    if isinstance(node, exp.Anonymous) and called(node) not in _KNOWN | functions.codes.keys():
-        raise Unsupported(called(node))
+    name = called(node)
+    if isinstance(node, exp.Anonymous) and name not in _KNOWN and name not in functions.codes:
+        raise Unsupported(name)
     return False
 
 

@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
+from mainstem.language.yaml.guard import NOT_IN_YAML
 
 
-_NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_ESCAPED: Final = re.compile(f"{NOT_IN_YAML.pattern}|[\x85\u2028\u2029]")
 """Characters that JSON allows in a string, and YAML does not, or takes as a line break."""
 
 
 def written(data: Mapping[str, Any]) -> str:
     """The text of a document, which JSON and YAML read alike."""
     text = json.dumps(data, ensure_ascii=False, indent=1)
-    return _NOT_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def read_back(text: str) -> Any:

@@ -23,19 +23,12 @@ class TypedStateFunction:
     def __init__(
         self, where: str, function: Callable[..., Any], schema: StructType, state: StructType
     ) -> None:
-        self._function, self._where, self._state = function, where, state
-        self._typed = Typed(where, schema, series_converter)
+        self._function, self._typed = function, Typed(where, schema, series_converter)
+        self._kept = Kept(f"{where}, its state", state, pandas=True)
 
     def __call__(self, key: Any, frames: Any, state: Any) -> Iterator[Any]:
         """The converted rows."""
-        return map(
-            self._typed,
-            self._function(
-                key,
-                frames,
-                TypedGroupState(state, Kept(f"{self._where}, its state", self._state, pandas=True)),
-            ),
-        )
+        return map(self._typed, self._function(key, frames, TypedGroupState(state, self._kept)))
 
 
 class TypedGroupState:

@@ -11,6 +11,10 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 """It differs with each try, and the same error must have the same message."""
 
 
+DECLARED: Final = re.compile(r"\bis declared as .+, but is ")
+"""What stands in the message of each misfit."""
+
+
 class Misfit(TypeError):
     """A value does not fit its declared type."""
 

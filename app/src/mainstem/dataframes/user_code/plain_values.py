@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
 from types import NoneType
@@ -59,10 +60,10 @@ def _pandas_time(value: Any) -> Any:
 def _numpy_time(value: Any) -> Any:
     if value != value:  # noqa: PLR0124
         return None
-    moment = value.dtype.kind == "M"
-    micros = value.astype("datetime64[us]" if moment else "timedelta64[us]")
+    kind = types.TimestampType() if value.dtype.kind == "M" else types.DayTimeIntervalType()
+    micros = value.astype("datetime64[us]" if value.dtype.kind == "M" else "timedelta64[us]")
     if micros != value:
-        _too_fine(value, types.TimestampType() if moment else types.DayTimeIntervalType())
+        _too_fine(value, kind)
     return micros.item()
 
 
@@ -91,3 +92,10 @@ def local_zone() -> dt.tzinfo:
 @cache
 def _zone(name: str) -> dt.tzinfo:
     return ZoneInfo(name) if name else dt.UTC
+
+
+def named_row(names: list[str], values: Iterable[Any]) -> Row:
+    """A row with these fields, in their order."""
+    row = Row(*values)
+    row.__fields__ = names
+    return row

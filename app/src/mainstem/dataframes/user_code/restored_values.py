@@ -3,10 +3,9 @@
 import datetime as dt
 from typing import Any
 
-from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
-from mainstem.dataframes.user_code.plain_values import local_zone, moment
+from mainstem.dataframes.user_code.plain_values import local_zone, moment, named_row
 from mainstem.dataframes.user_code.result_values import Convert
 
 
@@ -43,9 +42,8 @@ def _struct_restorer(kind: StructType) -> Convert | None:
     def restore(value: Any) -> Any:
         if value is None:
             return None
-        row = Row(*[field(each) if field else each for field, each in zip(fields, value, strict=True)])
-        row.__fields__ = kind.names
-        return row
+        values = zip(fields, value, strict=True)
+        return named_row(kind.names, [field(each) if field else each for field, each in values])
 
     return restore
 

@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from mainstem.dataframes.user_code.misfit import Misfit, shown
-from mainstem.dataframes.user_code.plain_values import plain
+from mainstem.dataframes.user_code.plain_values import named_row, plain
 from mainstem.dataframes.user_code.result_values import Convert, scalar
 
 
@@ -107,9 +107,7 @@ def _struct(kind: StructType) -> Convert:
                 converted.append(convert_field(each))
         except Misfit as misfit:
             raise misfit.at(f".{names[len(converted)]}") from None
-        row = Row(*converted)
-        row.__fields__ = names
-        return row
+        return named_row(names, converted)
 
     return convert
 

@@ -47,11 +47,11 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
     """
     where = f"view {view!r}"
     mode = step.output_mode or output_mode
-    groups, rows = inputs[0].groupBy(*step.keys), _columns(step.schema_)
+    groups, rows = inputs[0].groupBy(*step.keys), StructType.fromDDL(step.schema_)
     if step.function:
         function = code.load(where, step.function)
         signatures.check(where, function, ["key", "frames", "state"], step.arguments)
-        state = _columns(step.state_schema or "")
+        state = StructType.fromDDL(step.state_schema or "")
         call: Any = TypedStateFunction(where, partial(function, **step.arguments), rows, state)
         return groups.applyInPandasWithState(call, rows, state, mode, step.timeout or "NoTimeout")
     processor = code.call(where, step.processor or "", **step.arguments)
@@ -65,8 +65,3 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
         inputs[1].groupBy(*step.keys) if step.initial_state else None,
         step.event_time_column or "",
     )
-
-
-def _columns(schema: str) -> StructType:
-    """The columns of a schema, which the session parses."""
-    return StructType.fromDDL(schema)

@@ -162,4 +162,5 @@ def _moved(part: YamlText, data: Any, places: dict[str, tuple[int, ...]]) -> Yam
         keys=moved(part.keys),
         spans=moved(part.spans),
         texts=moved(part.texts),
+        misread=moved(part.misread),
     )

@@ -15,9 +15,10 @@ from mainstem.errors import Problem, SpecInvalid
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 50_000
 _STRING_TAGS: Final = ("!", "tag:yaml.org,2002:str")
-_CONTROL: Final = re.compile(
+NOT_IN_YAML: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+"""Characters that YAML does not have; JSON has most of them in strings."""
 _NEEDS_QUOTES: Final = "@`%"
 
 
@@ -31,7 +32,7 @@ def guard(text: str, loader: Any) -> frozenset[int]:
     Raises:
         SpecInvalid: the text is not YAML, or exceeds the limits of a document.
     """
-    if match := _CONTROL.search(text):
+    if match := NOT_IN_YAML.search(text):
         message = f"not YAML: the control character U+{ord(match[0]):04X}"
         raise SpecInvalid([_at(text.count("\n", 0, match.start()), match.start() - text.rfind("\n", 0, match.start()) - 1, message)])  # fmt: skip
     depth, values, strings = 0, 0, set()

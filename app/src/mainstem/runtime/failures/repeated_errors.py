@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from mainstem import reasons
+from mainstem.dataframes.user_code.misfit import DECLARED
 from mainstem.runtime.failures.classification import Failure
 
 
@@ -13,8 +14,6 @@ _OF_CODE: Final = re.compile(
     r"OverflowError|RecursionError|TypeError|UnboundLocalError|Unicode\w*Error|ValueError|ZeroDivisionError)\b"
 )
 """Python's own errors of code and values. Others, such as those of a connection, may pass."""
-_OF_TYPE: Final = re.compile(r"\bdeclared as [A-Z].*, but is ")
-"""A result of another type than the declared one."""
 
 
 class FailedAttempt(NamedTuple):
@@ -38,4 +37,4 @@ def repeated(
     if failure.reason != reasons.PYTHON_FAILED or earlier != FailedAttempt(failure.message, committed):
         return failure
     of_code = _OF_CODE.match(failure.message) and not writes
-    return replace(failure, permanent=True) if of_code or _OF_TYPE.search(failure.message) else failure
+    return replace(failure, permanent=True) if of_code or DECLARED.search(failure.message) else failure
