@@ -108,6 +108,7 @@ def cameras(
     shutil.rmtree(made.lake)
 
 
+@pytest.mark.full(gate="services/test_kill.py::test_kills_lose_and_repeat_nothing")
 @pytest.mark.S13
 @pytest.mark.S14
 @pytest.mark.S15

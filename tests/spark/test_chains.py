@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from harness.clock import OwnClock
-from harness.sampling import only
 from harness.supervisor_loop import Stage
 from mainstem import reasons
 from mainstem.errors import NotReady
@@ -140,7 +139,8 @@ GLITCH = NotReady("the store does not answer", reason=reasons.STORE_UNREACHABLE,
 GONE = NotReady("no secret", reason=reasons.SECRET_NOT_FOUND)
 
 
-@pytest.mark.parametrize("name", only(["to-out", "to-middle"], ["to-out"]))
+@pytest.mark.full(gate="unit/test_writers.py::test_a_query_that_ends_waits_for_the_writers_that_end")
+@pytest.mark.parametrize("name", ["to-out", "to-middle"])
 def test_a_query_that_starts_after_an_outage_still_waits_for_its_writer(
     stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +180,9 @@ def test_a_changed_document_that_starts_writer_and_reader_starts_the_reader_last
     assert values(stage, "out") == ["0", "1", "2", "3"]
 
 
+@pytest.mark.full(
+    gate="spark/test_chains.py::test_a_query_reads_all_rows_of_the_queries_that_write_its_input"
+)
 def test_a_query_has_the_columns_that_its_writer_adds_in_the_same_run(stage: Stage) -> None:
     sources = seeded(stage)
     writer = stage.query("wider", "middle", **ENDS)

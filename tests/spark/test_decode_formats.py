@@ -135,7 +135,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "line", "value"), only(OPTIONS, OPTIONS[:2]))
+@pytest.mark.parametrize(("options", "line", "value"), only(OPTIONS, OPTIONS[:1]))
 def test_options_of_the_csv_reader_apply(
     spark: SparkSession, options: dict[str, str], line: bytes, value: str | None
 ) -> None:

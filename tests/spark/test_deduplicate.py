@@ -40,6 +40,7 @@ def test_duplicates_by_a_column_are_dropped_for_ever(bench: PipeBench) -> None:
     assert texts(bench, columns=["id"]) == ["a", "b", "n"]
 
 
+@pytest.mark.full(gate="spark/test_deduplicate.py::test_duplicates_by_a_column_are_dropped_for_ever")
 def test_duplicates_by_all_columns_are_dropped(bench: PipeBench) -> None:
     bench.put("events", event(1, 0, "a"), event(1, 0, "a"), event(1, 0, "b"))
     assert texts(bench) == ["a", "b"]

@@ -62,7 +62,7 @@ def ids(folder: Path, kind: str) -> list[int | None]:
     return sorted(values, key=str)
 
 
-@pytest.mark.parametrize("kind", only(ENDINGS, ("parquet", "csv")))
+@pytest.mark.parametrize("kind", only(ENDINGS, ("parquet",)))
 def test_a_directory_is_exact_after_a_crash_within_a_batch(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:

@@ -107,6 +107,9 @@ def test_the_later_row_of_a_parquet_file_wins(bench: Bench) -> None:
     assert bench.rows("out") == SECOND
 
 
+@pytest.mark.full(
+    gate="spark/test_merge_order.py::test_a_batch_fails_if_no_record_is_known_to_be_the_later_one"
+)
 def test_rows_of_an_orc_file_have_no_order_so_the_batch_fails_unless_they_are_equal(bench: Bench) -> None:
     bench.spark.createDataFrame([(1, "equal", 1)] * 3, SCHEMA).coalesce(1).write.orc(bench.path("in"))
     bench.merge(format="orc")
@@ -189,6 +192,9 @@ def rows_of_files(bench: Bench) -> dict[str, Any]:
     return {"name": "rows", "files": {"path": bench.path("in"), "format": "json", "schema": SCHEMA}}
 
 
+@pytest.mark.full(
+    gate="spark/test_merge_order.py::test_a_batch_fails_if_no_record_is_known_to_be_the_later_one"
+)
 def test_a_side_input_neither_gives_rows_an_order_nor_takes_it_away(bench: Bench) -> None:
     joined = "SELECT id, concat(v, '/', w) AS v, seq FROM rows JOIN side ON k = id AND w {which}"
     stream = rows_of_files(bench)

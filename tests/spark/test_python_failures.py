@@ -151,6 +151,9 @@ def test_code_with_other_arguments_is_rejected_before_it_runs(
     assert text in message
 
 
+@pytest.mark.full(
+    gate="unit/test_repeated_errors.py::test_the_same_error_of_code_at_the_same_batch_is_permanent"
+)
 def test_an_error_of_the_code_is_tried_once_more_and_then_no_more(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -90,7 +90,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a function's row": (state(function="typed:returns", stateSchema="n INT"), "half", "view 'v': n is declared as INT, but is 2.5"),
     "a function's state": (state(function="typed:keeps", stateSchema="n INT"), "half", "view 'v', its state: n is declared as INT, but is 2.5"),
 }  # fmt: skip
-KINDS = {"in a struct", "a series", "a name", "a frame", "state", "a function's state"}
+KINDS = {"in a struct", "a series", "state"}
 
 
 @pytest.mark.parametrize("misfit", only(MISFITS, KINDS))
@@ -134,7 +134,7 @@ def test_times_in_state_are_those_of_the_rows(bench: PipeBench, code: dict[str, 
 
 
 def document(folder: Path) -> dict[str, Any]:
-    """Times of each kind of code, in a zone that is not the machine's, three rows in three batches."""
+    """Times of each kind of code, in a zone that is not the machine's, three rows in two batches."""
     both = ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-01-01T00:00:00Z"]
     for at, moment in enumerate(both):
         (folder / "in").mkdir(exist_ok=True)
@@ -143,7 +143,7 @@ def document(folder: Path) -> dict[str, Any]:
         "path": f"{folder}/in",
         "format": "json",
         "schema": "name STRING, at TIMESTAMP",
-        "maxFilesPerTrigger": 1,
+        "maxFilesPerTrigger": 2,
     }
     walls = {
         "from": "names",
@@ -189,5 +189,5 @@ def test_a_time_without_zone_is_one_of_the_document_in_all_code(tmp_path: Path) 
     assert {row["wall"] for row in called} == {noon}
     walls = records(tmp_path / "walls")
     assert {(row["wall"], row["kept"]) for row in walls} == {(noon, noon)}
-    assert len(walls) == 3
+    assert len(walls) == 2, "one row for each batch"
     assert sorted((tmp_path / "collected.txt").read_text().split()) == clocks

@@ -37,6 +37,7 @@ def test_a_python_view_joins_a_stream_with_a_table(bench: PipeBench) -> None:
     assert bench.run(priced, sources=[*bench.sources, prices]) == [("apple", 2, "5"), ("pear", 9, None)]
 
 
+@pytest.mark.full(gate="spark/test_python_views.py::test_a_python_view_joins_a_stream_with_a_table")
 def test_a_python_view_reads_one_relation_twice(bench: PipeBench) -> None:
     """Each input is an occurrence of its own, which is what Spark keeps offsets by."""
     views = [{"name": "few", "sql": "SELECT * FROM orders WHERE count < 5"}, view("shop:pairs", "few", "few")]

@@ -85,7 +85,9 @@ B: Rows = [{"k": "b", "v": "2", "n": 2}]
 C: Rows = [{"k": "a", "v": "3", "n": 3}]
 
 
-@pytest.mark.full(gate="spark/test_several_sinks.py::test_a_sink_added_later_gets_only_later_batches")
+@pytest.mark.full(
+    gate="spark/test_several_sinks.py::test_a_failure_between_two_sinks_repeats_and_loses_nothing"
+)
 def test_a_repeated_batch_is_written_to_no_table_twice(run: Run, tmp_path: Path) -> None:
     run(A, sinks(tmp_path))
     forget_commit(tmp_path, 0)
@@ -113,6 +115,9 @@ def test_a_failure_between_two_sinks_repeats_and_loses_nothing(run: Run, tmp_pat
     assert delta(tmp_path / "merged") == ordered([A[1], *B, *C])
 
 
+@pytest.mark.full(
+    gate="spark/test_several_sinks.py::test_a_failure_between_two_sinks_repeats_and_loses_nothing"
+)
 def test_a_sink_added_later_gets_only_later_batches(run: Run, tmp_path: Path) -> None:
     """A table and a folder know their batches by the same account alone and in company, in both directions."""
     table, _, folder = sinks(tmp_path)

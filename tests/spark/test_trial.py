@@ -150,7 +150,7 @@ def tried(spark: SparkSession, pipeline: Pipeline) -> Iterator[Any]:
     assert [file for file in after if file not in before and "/state/" not in file] == []
 
 
-@pytest.mark.full(gate="spark/test_trial.py::test_a_projection_above_an_aggregation_changes_the_rows_of_keys")
+@pytest.mark.full(gate="spark/test_trial.py::test_another_filter_shows_exactly_the_rows_that_differ")
 def test_the_same_document_writes_the_same_rows_and_continues_from_the_state(
     tried: Any, tmp_path: Path, spark: SparkSession
 ) -> None:
@@ -197,6 +197,7 @@ def test_another_window_is_refused_and_the_other_queries_are_compared(tried: Any
     assert exit_code(trials) == 5
 
 
+@pytest.mark.full(gate="spark/test_trial.py::test_another_filter_shows_exactly_the_rows_that_differ")
 def test_a_projection_above_an_aggregation_changes_the_rows_of_keys(tried: Any) -> None:
     changed = "SELECT k, n, v + 1 AS v FROM (SELECT k, count(*) AS n, sum(v) AS v FROM a GROUP BY k)"
     [trial] = tried({"counts": changed}, "counts", batches=3)
