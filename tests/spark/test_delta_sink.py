@@ -3,13 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 from harness.deltabench import DeltaBench
-from harness.sampling import sampled
-from harness.supervisor_loop import Stage
-from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.failures.classification import Failure, classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -73,22 +69,3 @@ def test_complete_mode_replaces_the_table_and_its_columns_if_allowed(bench: Benc
     assert "the table has no total" in bench.refusal(renamed, "complete").message
     bench.write(renamed, "complete", overwriteSchema=True)
     assert bench.rows("out", "odd", "total") == [(0, 3), (1, 3)]
-
-
-@pytest.mark.parametrize("merge", sampled([{"keys": ["k"]}, None], every=2))
-def test_a_value_of_another_type_is_reported_with_column_and_sink(
-    spark: SparkSession, tmp_path: Path, merge: dict[str, Any] | None
-) -> None:
-    stage = Stage(spark.newSession(), tmp_path)
-    stage.put("lines", "many")
-    write_deltalake(
-        str(tmp_path / "table"), pyarrow.table({"k": ["a"], "n": pyarrow.array([1], pyarrow.int32())})
-    )
-    query = stage.query("v", "table", trigger={"availableNow": True})
-    query["to"][0]["delta"] |= {"merge": merge} if merge else {}
-    views = [{"name": "v", "sql": "SELECT value AS k, value AS n FROM lines"}]
-    with stage.running(sources=[stage.files("lines")], views=views, queries=[query]) as run:
-        run.to_the_end()
-        [status] = run.supervisor.statuses
-        assert (status.state, status.reason) == (QueryState.FAILED, "CAST_INVALID_INPUT")
-        assert "n is int in the table and string in the query (sink 'table')" in (status.message or "")

@@ -71,6 +71,19 @@ CASES = [
         "a record does not parse: topic t partition 0 offset 1; set decode.onMalformedRecord to drop or deadLetter",
     ),
     Case(
+        "a value that the type of the table cannot have",
+        stream("[USER_RAISED_EXCEPTION] mainstem:ValueOutOfRange: 'n' is BIGINT, with a value that INT in the table cannot have SQLSTATE: P0001"),
+        "ValueOutOfRange",
+        "'n' is BIGINT, with a value that INT in the table cannot have; correct or drop such rows in a view, or make the table's column wider",
+    ),
+    Case(
+        "a table that was made anew with another type",
+        stream('[CANNOT_UP_CAST_DATATYPE] Cannot up cast n from "DOUBLE" to "INT".\nThe type path of the target object is:\n\nYou can either add an explicit cast'),
+        "TypeTooNarrow",
+        'the table has another type now: n from "DOUBLE" to "INT"; CAST it in a view to that type if the loss is meant, or change the type in the table',
+        permanent=False,
+    ),
+    Case(
         "the user's own assertion",
         stream("[USER_RAISED_EXCEPTION] no flight without a carrier SQLSTATE: P0001"),
         "USER_RAISED_EXCEPTION",

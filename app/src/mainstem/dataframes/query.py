@@ -10,7 +10,7 @@ from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import connections
 from mainstem.dataframes.sinks.batches import ordered, writer
-from mainstem.dataframes.sinks.sink_checks import misfits
+from mainstem.dataframes.sinks.sink_checks import misfits, types_too_narrow
 from mainstem.dataframes.user_code import functions
 from mainstem.dataframes.views.builder import Builder, Guard, no_guard
 from mainstem.errors import SpecInvalid
@@ -33,11 +33,13 @@ def build(
 
     Raises:
         AnalysisException: Spark refuses the SQL or a path.
-        SpecInvalid: a sink names a column that the query does not have.
+        SpecInvalid: a sink names a column that the query does not have, or its table may alter values of a column.
         NotReady: Python or Java code of the document does not exist or cannot be used; `SecretNotFound`.
         Py4JJavaError: a database refuses a sink.
     """
     frame = relation(session, graph, query, guard)
+    if problems := types_too_narrow(graph, query, frame):
+        raise SpecInvalid(problems)
     known = connections(graph)
     if not frame.isStreaming:
         return BatchQuery(ordered(frame, query), query, known)

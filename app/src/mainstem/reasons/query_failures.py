@@ -27,6 +27,14 @@ PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(
     "Replace such values in a view: `nullif(p, '')` for an empty text, or another text.",
     Restarted.NO,
 )
+VALUE_OUT_OF_RANGE: Final = query_failure(
+    "ValueOutOfRange",
+    "A column has a value that the type of the table's column cannot have, such as 3,000,000,000 for an INT. The message"
+    " names the column and both types.",
+    "Correct or drop such rows in a view, or make the table's column wider. See [Types of a"
+    " table](delta.md#types-of-an-existing-table).",
+    Restarted.NO,
+)
 MERGE_KEY_REPEATED: Final = query_failure(
     "MergeKeyRepeated",
     "Two rows of one batch have equal merge keys, and neither `sequenceBy` nor the source shows which is newer.",

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
+from mainstem.dataframes.sinks.stored_values import as_stored
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.language.model.connectors.delta import DeltaSink, Merge
 
@@ -72,7 +73,7 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
 
     names = [quote(field.name) for field in written(batch, merge)]
     rows = exact(newest(batch, merge), table_partitions(session, sink))
-    rows = rows.withColumn(_REMOVES, _removes(merge))
+    rows = as_stored(rows.withColumn(_REMOVES, _removes(merge)).select(*names, _REMOVES), sink)
     if not DeltaTable.isDeltaTable(session, path):
         _create(rows.where(f"NOT {_REMOVES}").select(*names), sink.partition_by or (), path)
         return

@@ -7,12 +7,13 @@ never match such a row again, and would insert it in each batch.
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, TimestampType
 
+from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 from mainstem.language.model.connectors.delta import DeltaSink
 from mainstem.language.model.sinks import Sink
@@ -41,11 +42,10 @@ def exact(rows: DataFrame, partitions: Collection[str]) -> DataFrame:
 
 def table_partitions(session: SparkSession, sink: DeltaSink) -> tuple[str, ...]:
     """The partition columns of the table; those of the document if they make the table, or make it anew."""
-    jvm: Any = session._jvm  # noqa: SLF001
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, sink.path)  # noqa: SLF001
-    if not log.tableExists() or (sink.overwrite_schema and sink.partition_by):
+    table = metadata(session, sink.path)
+    if table is None or (sink.overwrite_schema and sink.partition_by):
         return sink.partition_by or ()
-    return tuple(log.unsafeVolatileSnapshot().metadata().partitionSchema().fieldNames())
+    return table.partitions
 
 
 def unsupported_type(kind: DataType, time_zone: str) -> str | None:

@@ -10,17 +10,38 @@ from typing import NamedTuple
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, StringType
+from pyspark.sql.types import DataType, StringType, StructType
 
 from mainstem import reasons
 from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
+from mainstem.dataframes.sinks.sequence import written
+from mainstem.dataframes.sinks.stored_types import Misfit
+from mainstem.dataframes.sinks.stored_values import of_table, too_narrow
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
+from mainstem.language.model.connectors.delta import DeltaSink
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
 from mainstem.language.yaml.yamltext import Path, render_path
+
+
+def types_too_narrow(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
+    """A problem for each column whose values the existing table of a sink may alter; reads the tables."""
+    at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
+    return [
+        Problem(0, 0, render_path((*at, index, "delta")), f"{query.from_!r}: {too_narrow(column)}", reasons.TYPE_TOO_NARROW)
+        for index, sink in enumerate(query.to)
+        if sink.delta
+        for column in _too_narrow(frame, sink.delta)
+    ]  # fmt: skip
+
+
+def _too_narrow(frame: DataFrame, sink: DeltaSink) -> list[Misfit]:
+    table = of_table(frame.sparkSession, sink)
+    columns = StructType(written(frame, sink.merge)) if sink.merge else frame.schema
+    return table.misfits(columns) if table else []
 
 
 class _Misfit(NamedTuple):

@@ -17,6 +17,7 @@ from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
 from mainstem.dataframes.sinks.partition_values import with_exact_partitions
+from mainstem.dataframes.sinks.stored_values import as_stored
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.custom import SparkSink
 from mainstem.language.model.connectors.delta import DeltaSink
@@ -131,5 +132,13 @@ def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
 
 
 def shape(frame: DataFrame, sink: Sink) -> DataFrame:
-    """The rows in the shape that the sink takes: Kafka records for Kafka; for all others the rows, with checked partitions."""
-    return records(frame, sink.kafka) if sink.kafka else with_exact_partitions(frame, sink)
+    """The rows in the shape that the sink takes: Kafka records for Kafka; for all others the rows, with checked partitions,
+    and with the types of the table.
+
+    Raises:
+        TypeTooNarrowError: the table may alter values.
+    """
+    if sink.kafka:
+        return records(frame, sink.kafka)
+    rows = with_exact_partitions(frame, sink)
+    return as_stored(rows, sink.delta) if sink.delta else rows

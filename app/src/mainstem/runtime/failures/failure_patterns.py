@@ -9,6 +9,7 @@ from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.dataframes.sinks.database import STAGED_ROWS_LOST
 from mainstem.dataframes.sinks.merge import MERGE_KEY_REPEATED
 from mainstem.dataframes.sinks.partition_values import PARTITION_VALUE_NOT_SUPPORTED
+from mainstem.dataframes.sinks.stored_values import CAST_OR_WIDEN, TYPE_TOO_NARROW, VALUE_OUT_OF_RANGE
 from mainstem.dataframes.views.expectations import EXPECTATION_FAILED
 
 
@@ -58,6 +59,19 @@ FAILURE_PATTERNS: Final = (
         PARTITION_VALUE_NOT_SUPPORTED,
         reasons.PARTITION_VALUE_NOT_SUPPORTED,
         "replace such values in a view",
+    ),
+    _raised(
+        VALUE_OUT_OF_RANGE,
+        reasons.VALUE_OUT_OF_RANGE,
+        "correct or drop such rows in a view, or make the table's column wider",
+    ),
+    _raised(TYPE_TOO_NARROW, reasons.TYPE_TOO_NARROW, CAST_OR_WIDEN),
+    _pattern(
+        # A table that was made anew while the query runs.
+        r"CANNOT_UP_CAST_DATATYPE\] Cannot up cast (?P<detail>\S+ from \S+ to \S+?)\.",
+        reasons.TYPE_TOO_NARROW,
+        f"the table has another type now: {{detail}}; {CAST_OR_WIDEN}",
+        permanent=False,  # the next start converts, or refuses by name
     ),
     _raised(
         MERGE_KEY_REPEATED,

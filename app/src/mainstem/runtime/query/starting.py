@@ -82,8 +82,6 @@ class Starter:
         """
         guard = guard or Analysis(self._graph, self._locate).part
         query = build.build(supervised.session, self._graph, supervised.query, guard)
-        frame = query.frame if isinstance(query, BatchQuery) else query._df  # noqa: SLF001
-        supervised.columns = {each.name: each.dataType.simpleString() for each in frame.schema}
         if not isinstance(query, BatchQuery):
             supervised.occurrences = {
                 name: supervised.occurrences.get(name, name) for name in build.occurrences(query)

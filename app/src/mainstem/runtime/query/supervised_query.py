@@ -48,7 +48,6 @@ class SupervisedQuery:
         notice: reason and message of an event that needs no action; cleared at the next start.
         logged_traceback: the last traceback in the log.
         failed: its last failure in this run.
-        columns: name -> type of its columns, once it was built.
     """
 
     query: Query
@@ -71,7 +70,6 @@ class SupervisedQuery:
     notice: tuple[reasons.Reason, str] | None = None
     logged_traceback: str = ""
     failed: FailedAttempt | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def over(self) -> bool:

@@ -8,7 +8,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import OUTAGES, QueryState
 from mainstem.runtime.clock import Clock
-from mainstem.runtime.failures import castcolumns, damaged_checkpoints, full_disks, malformed_records
+from mainstem.runtime.failures import damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.progress.spark_progress import lagging, retaining
 from mainstem.runtime.query.supervised_query import SupervisedQuery
@@ -65,7 +65,6 @@ class Current:
             full_disks.explained(failure, self._graph, supervised.query), supervised.status
         )
         failure = damaged_checkpoints.explained(failure, self._graph, supervised.query)
-        failure = castcolumns.explained(failure, supervised.session, supervised.query.to, supervised.columns)
         outage = self.outage(supervised)
         if outage is None or failure.permanent or failure.outage:
             return failure

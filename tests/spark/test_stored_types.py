@@ -1,0 +1,249 @@
+"""An existing table has each value as the query has it, or the query fails and names column and types."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from deltalake import write_deltalake
+from harness.sampling import only
+from harness.supervisor_loop import Stage
+from mainstem.dataframes.sinks.stored_types import may_alter
+from mainstem.errors import Problem, SpecInvalid
+from mainstem.language.model.status.states import QueryState
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+
+pytestmark = pytest.mark.S26
+CORNERS: dict[str, tuple[str, ...]] = {
+    "TINYINT": ("-128", "1", "2"),
+    "SMALLINT": ("32767", "2047"),
+    "INT": ("2147483647", "-2147483648", "16777217"),
+    "BIGINT": ("9223372036854775807", "-9223372036854775808", "9007199254740993"),
+    "FLOAT": ("0.1", "1e-30", "1.5", "3.4028235e38", "'NaN'", "16777216"),
+    "DOUBLE": ("0.1", "1e-30", "2.7", "1e300", "'NaN'", "'-Infinity'", "9007199254740992"),
+    "DECIMAL(6,0)": ("999999", "-1"),
+    "DECIMAL(8,4)": ("1.2345", "9999.9999"),
+    "DECIMAL(38,18)": ("1.000000000000000001", "12345678901234567890"),
+    "BOOLEAN": ("true", "false"),
+    "STRING": ("''", "' 1'", "'1.50'", "'2024-01-02T23:59:59Z'", "'yes'", "'é'", "'a'"),
+    "BINARY": ("X''", "X'FF'", "X'61'"),
+    "DATE": ("'0001-01-01'", "'1582-10-04'", "'2024-10-27'", "'9999-12-31'"),
+    "TIMESTAMP": ("'2024-10-27T00:30:00.000001Z'", "'2024-10-27T01:30:00Z'", "'0001-01-02T00:00:00Z'"),
+    "TIMESTAMP_NTZ": ("'2024-10-27 02:30:00.000001'", "'2024-03-31 02:30:00'", "'9999-12-30 23:59:59'"),
+}  # fmt: skip
+"""Values of each type, as SQL."""
+NUMBERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL(6,0)",
+    "DECIMAL(8,4)",
+    "DECIMAL(38,18)",
+)
+MEANS_MORE = {
+    *(("BOOLEAN", number) for number in NUMBERS),
+    *((number, "TIMESTAMP") for number in NUMBERS),
+    *(("TIMESTAMP", number) for number in NUMBERS),
+    ("BINARY", "STRING"),
+}
+"""Pairs that are refused although the value comes back: 1 is not true, nor a time, and bytes may be no text."""
+
+
+@pytest.mark.parametrize("time_zone", ["Europe/Zurich", "UTC"])
+def test_a_type_is_refused_only_if_it_alters_a_value(spark: SparkSession, time_zone: str) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", time_zone)
+    kinds = {kind: session.sql(f"SELECT CAST(null AS {kind}) AS v").schema["v"].dataType for kind in CORNERS}
+    wrong = []
+    for kind, values in CORNERS.items():
+        rows = session.sql(" UNION ALL ".join(f"SELECT CAST({value} AS {kind}) AS v" for value in values))
+        for stored in CORNERS:
+            altered = _altered(session, rows, kind, stored)
+            refused = may_alter(kinds[kind], kinds[stored], time_zone)
+            if altered is not None and refused != altered and not (refused and (kind, stored) in MEANS_MORE):
+                wrong.append((kind, stored, refused))
+    assert not wrong, wrong
+
+
+def _altered(session: SparkSession, rows: Any, kind: str, stored: str) -> bool | None:
+    """Whether one of the values is another one when it is read back; None if Spark has no such conversion."""
+    there = F.col("v").try_cast(stored)
+    try:
+        return bool(rows.where(there.isNotNull() & ~there.try_cast(kind).eqNullSafe(F.col("v"))).count())
+    except AnalysisException:
+        return None
+
+
+NARROW = (
+    "k STRING, i INT, d DECIMAL(10,2), t DATE, f FLOAT, s STRUCT<in: BIGINT, list: ARRAY<FLOAT>>, "
+    "m MAP<STRING, INT>"
+)
+WIDE = (
+    "k STRING, i DOUBLE, d DECIMAL(10,4), t TIMESTAMP, f DOUBLE, s STRUCT<IN: DOUBLE, list: ARRAY<DOUBLE>>, "
+    "m MAP<STRING, DOUBLE>"
+)
+REFUSED = [
+    "'i' is DOUBLE, and INT",
+    "'d' is DECIMAL(10,4), and DECIMAL(10,2)",
+    "'t' is TIMESTAMP, and DATE",
+    "'f' is DOUBLE, and FLOAT",
+    "'s.IN' is DOUBLE, and BIGINT",
+    "'s.list.element' is DOUBLE, and FLOAT",
+    "'m.value' is DOUBLE, and INT",
+]
+FORMS = ("append", "beside another", "merge", "mergeSchema", "bounded")
+"""Forms of queries, of which each has another writer."""
+
+
+@pytest.fixture
+def stage(spark: SparkSession, tmp_path: Path) -> Stage:
+    return Stage(spark.newSession(), tmp_path)
+
+
+def spec(stage: Stage, schema: str, form: str) -> dict[str, Any]:
+    """A query of rows of this schema, into `table`."""
+    (stage.folder / "in").mkdir(exist_ok=True)
+    files = {"path": f"{stage.folder}/in", "format": "json", "schema": schema}
+    source = (
+        {"static": {"json": {"path": files["path"], "schema": schema}}}
+        if form == "bounded"
+        else {"files": files}
+    )
+    table: dict[str, Any] = {"path": f"{stage.folder}/table"}
+    table |= {"merge": {"merge": {"keys": ["k"]}}, "mergeSchema": {"mergeSchema": True}}.get(form, {})
+    to = [
+        {"name": "table", "delta": table},
+        *([{"name": "none", "noop": {}}] if form == "beside another" else []),
+    ]
+    trigger = {} if form == "bounded" else {"trigger": {"availableNow": True}}
+    mode = {"outputMode": "update"} if form == "merge" else {}
+    query = {"name": "q", "from": "rows", "to": to, "state": {"partitions": 1}} | trigger | mode
+    return {"sources": [{"name": "rows"} | source], "queries": [query]}
+
+
+def create(stage: Stage, columns: str, properties: str = "") -> None:
+    """The table, as another tool makes it."""
+    other = stage.spark.newSession()
+    other.conf.set("spark.sql.runSQLOnFiles", "true")
+    table = f"delta.`{stage.folder}/table`"
+    other.sql(
+        f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES ('made.by' = 'another'{properties})"
+    )
+
+
+def put(stage: Stage, **row: Any) -> None:
+    stage.put("in", json.dumps(row))
+
+
+def ended(stage: Stage, schema: str, form: str) -> tuple[QueryState, str | None, str]:
+    """State, reason and message of the query at the end of its run."""
+    with stage.running(**spec(stage, schema, form)) as run:
+        run.to_the_end(180)
+        return run["q"].state, run["q"].reason, run["q"].message or ""
+
+
+def refused(stage: Stage, schema: str, form: str) -> list[Problem]:
+    """The problems for which the query does not start."""
+    with pytest.raises(SpecInvalid) as raised, stage.running(**spec(stage, schema, form)):
+        pass
+    return list(raised.value.problems)
+
+
+@pytest.mark.parametrize("form", only(FORMS, ("append", "merge")))
+def test_a_table_that_may_alter_values_is_refused_with_each_column(stage: Stage, form: str) -> None:
+    create(stage, NARROW)
+    put(stage, k="a", i=2.7, d=1.2345, t="2024-01-02T23:59:59Z", f=0.1)
+    problems = refused(stage, WIDE, form)
+    assert {(problem.path, problem.reason) for problem in problems} == {
+        ("spec.queries[0].to[0].delta", "TypeTooNarrow")
+    }
+    columns = {problem.message.partition(" in the table")[0] for problem in problems}
+    assert columns == {f"'rows': {column}" for column in REFUSED}
+    assert stage.rows("table") == []
+
+
+EXACT = "k STRING, n INT, d DECIMAL(10,2), f DOUBLE, s STRUCT<b: ARRAY<SMALLINT>, a: STRING>, m MAP<STRING, STRUCT<x: BIGINT>>"
+OTHERS = "k STRING, N BIGINT, d DECIMAL(12,1), f FLOAT, s STRUCT<a: INT, b: ARRAY<BIGINT>>, m MAP<STRING, STRUCT<x: INT>>"
+
+
+@pytest.mark.parametrize("form", only(FORMS, ("append", "merge")))
+def test_values_of_other_types_are_exact_also_within_structs(stage: Stage, form: str) -> None:
+    create(stage, EXACT)
+    put(stage, k="a", N=5, d=1.5, f=0.1, s={"a": 7, "b": [1, None]}, m={"3": {"x": 4}, "5": None})
+    put(stage, k="b")
+    state, reason, message = ended(stage, OTHERS, form)
+    assert state is QueryState.COMPLETED, (reason, message)
+    first, second = stage.rows("table")
+    assert (first["k"], first["n"], str(first["d"]), first["f"]) == ("a", 5, "1.50", 0.10000000149011612)
+    assert (first["s"], first["m"]) == ({"b": [1, None], "a": "7"}, [("3", {"x": 4}), ("5", None)])
+    assert second == dict.fromkeys(["k", "n", "d", "f", "s", "m"]) | {"k": "b"}
+
+
+SMALL = "k STRING, n INT, s STRUCT<x: ARRAY<TINYINT>>, v VARCHAR(3)"
+TOO_LARGE: dict[str, dict[str, Any]] = {"n": {"n": 3000000000}, "s.x.element": {"s": {"x": [1, 128]}}}
+
+
+@pytest.mark.parametrize("form", only(FORMS, ("append", "merge")))
+@pytest.mark.parametrize("column", only(TOO_LARGE, ("s.x.element",)))
+def test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column(
+    stage: Stage, form: str, column: str
+) -> None:
+    create(stage, SMALL)
+    put(stage, k="a", **TOO_LARGE[column])
+    state, reason, message = ended(stage, "k STRING, n BIGINT, s STRUCT<x: ARRAY<INT>>, v STRING", form)
+    assert (state, reason) == (QueryState.FAILED, "ValueOutOfRange"), message
+    assert f"{column!r} is {'BIGINT' if column == 'n' else 'INT'}, with a value that" in message
+    assert stage.rows("table") == []
+
+
+@pytest.mark.parametrize("form", only(FORMS, ("append",)))
+def test_a_text_that_is_too_long_fails_the_batch(stage: Stage, form: str) -> None:
+    create(stage, SMALL)
+    put(stage, k="a", v="abcd")
+    state, reason, message = ended(stage, "k STRING, v STRING", form)
+    assert (state, reason) == (QueryState.FAILED, "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"), message
+    assert stage.rows("table") == []
+
+
+def replaced(stage: Stage) -> None:
+    """As another tool makes the table anew while the query runs."""
+    schema = pyarrow.schema([("k", pyarrow.string()), ("n", pyarrow.int32())])
+    write_deltalake(f"{stage.folder}/table", schema.empty_table(), mode="overwrite", schema_mode="overwrite")
+
+
+@pytest.mark.parametrize("form", only(("append", "beside another", "merge"), ("append", "merge")))
+def test_a_table_that_another_tool_replaces_while_the_query_runs_alters_nothing(
+    stage: Stage, form: str
+) -> None:
+    put(stage, k="a", n=1.5)
+    document = spec(stage, "k STRING, n DOUBLE", form)
+    del document["queries"][0]["trigger"]
+    with stage.running(**document) as run:
+        run.until(lambda: stage.rows("table") == [{"k": "a", "n": 1.5}])
+        replaced(stage)
+        put(stage, k="b", n=2.7)
+        run.until(lambda: run["q"].state is QueryState.FAILED)
+        assert (run["q"].reason, "INT" in (run["q"].message or "")) == ("TypeTooNarrow", True)
+    assert stage.rows("table") == []
+    [problem] = refused(stage, "k STRING, n DOUBLE", form)
+    assert problem.reason == "TypeTooNarrow"
+
+
+@pytest.mark.parametrize("merge", only([False, True], (True,)))
+def test_a_table_with_type_widening_takes_the_type_of_the_query(stage: Stage, *, merge: bool) -> None:
+    create(stage, "k STRING, n INT, f FLOAT", ", 'delta.enableTypeWidening' = 'true'")
+    put(stage, k="a", n=3000000000, f=0.1)
+    document = spec(stage, "k STRING, n BIGINT, f DOUBLE", "merge" if merge else "append")
+    document["queries"][0]["to"][0]["delta"]["mergeSchema"] = True
+    with stage.running(**document) as run:
+        run.to_the_end()
+        assert run["q"].state is QueryState.COMPLETED, run["q"]
+    [row] = stage.spark.read.format("delta").load(f"{stage.folder}/table").collect()
+    assert tuple(row) == ("a", 3000000000, 0.1)
