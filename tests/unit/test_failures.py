@@ -78,9 +78,9 @@ CASES = [
     ),
     Case(
         "a table that was made anew with another type",
-        stream('[CANNOT_UP_CAST_DATATYPE] Cannot up cast n from "DOUBLE" to "INT".\nThe type path of the target object is:\n\nYou can either add an explicit cast'),
-        "TypeTooNarrow",
-        'the table has another type now: n from "DOUBLE" to "INT"; CAST it in a view to that type if the loss is meant, or change the type in the table',
+        stream("mainstem:TableChanged: 'n' is INT in the table, and DOUBLE in the query"),
+        "TableChanged",
+        "the table has changed since the query started: 'n' is INT in the table, and DOUBLE in the query",
         permanent=False,
     ),
     Case(

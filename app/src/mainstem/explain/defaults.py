@@ -109,14 +109,6 @@ DEFAULTS: Final = (
         _has(DeltaSource, DeltaTable, DeltaSink),
     ),
     Default(
-        "spark.sql.storeAssignmentPolicy",
-        "STRICT",
-        "ANSI",
-        "with ANSI, a table's column cuts DOUBLE to INT and rounds a DECIMAL without an error",
-        "",
-        _has(DeltaSink),
-    ),
-    Default(
         "spark.sql.parquet.outputTimestampType",
         "TIMESTAMP_MICROS",
         "INT96",

@@ -35,6 +35,13 @@ VALUE_OUT_OF_RANGE: Final = query_failure(
     " table](delta.md#types-of-an-existing-table).",
     Restarted.NO,
 )
+TABLE_CHANGED: Final = query_failure(
+    "TableChanged",
+    "A table has another type for a column than when the query started: another writer made it, or made it anew. Nothing of"
+    " the batch is written.",
+    "Nothing: the query starts again, and converts to the new types, or names the column as `TypeTooNarrow`.",
+    Restarted.YES,
+)
 MERGE_KEY_REPEATED: Final = query_failure(
     "MergeKeyRepeated",
     "Two rows of one batch have equal merge keys, and neither `sequenceBy` nor the source shows which is newer.",

@@ -31,5 +31,5 @@ def metadata(session: SparkSession, path: str) -> TableMetadata | None:
         return None
     table = newest.metadata()
     columns = StructType.fromJson(json.loads(table.schemaString()))
-    widening = table.configuration().get("delta.enableTypeWidening").toString() == "Some(true)"
+    widening = table.configuration().get("delta.enableTypeWidening").toString().lower() == "some(true)"
     return TableMetadata(columns, tuple(table.partitionSchema().fieldNames()), widening)

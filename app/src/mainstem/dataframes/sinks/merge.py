@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
+from pyspark.sql.types import StructField
 
+from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.stored_values import as_stored
@@ -71,9 +73,11 @@ def absolute_path(path: str) -> str:
 def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batch: DataFrame) -> None:
     from delta.tables import DeltaTable
 
-    names = [quote(field.name) for field in written(batch, merge)]
-    rows = exact(newest(batch, merge), table_partitions(session, sink))
-    rows = as_stored(rows.withColumn(_REMOVES, _removes(merge)).select(*names, _REMOVES), sink)
+    fields = written(batch, merge)
+    names = [quote(field.name) for field in fields]
+    table = metadata(session, sink.path)
+    rows = exact(newest(batch, merge), table_partitions(sink, table)).withColumn(_REMOVES, _removes(merge))
+    rows = as_stored(rows.select(*_used(fields, merge), _REMOVES), sink, table)
     if not DeltaTable.isDeltaTable(session, path):
         _create(rows.where(f"NOT {_REMOVES}").select(*names), sink.partition_by or (), path)
         return
@@ -89,6 +93,17 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
         f"NOT source.{_REMOVES}", values
     )
     builder.execute()
+
+
+def _used(fields: Sequence[StructField], merge: Merge) -> list[Column]:
+    """The columns that the merge writes; of a row that removes its key, only those that find it."""
+    needed = {name.lower() for name in (*merge.keys, *(merge.sequence_by or ()))}
+    return [
+        F.when(~F.col(_REMOVES), F.col(quote(field.name))).alias(field.name, metadata=field.metadata)
+        if merge.delete_when and field.name.lower() not in needed
+        else F.col(quote(field.name))
+        for field in fields
+    ]
 
 
 def _create(rows: DataFrame, partitions: Sequence[str], path: str) -> None:

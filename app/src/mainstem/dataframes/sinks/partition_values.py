@@ -9,25 +9,17 @@ never match such a row again, and would insert it in each batch.
 from collections.abc import Collection
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, TimestampType
 
-from mainstem.dataframes.sinks.delta_table import metadata
+from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 from mainstem.language.model.connectors.delta import DeltaSink
-from mainstem.language.model.sinks import Sink
 
 
 PARTITION_VALUE_NOT_SUPPORTED: Final = "mainstem:PartitionValueNotSupported:"
 _NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
-
-
-def with_exact_partitions(rows: DataFrame, sink: Sink) -> DataFrame:
-    """The rows for a sink; a partition value that would be altered fails the query when the row is read."""
-    if sink.delta:
-        return exact(rows, table_partitions(rows.sparkSession, sink.delta))
-    return exact(rows, sink.files.partition_by or ()) if sink.files else rows
 
 
 def exact(rows: DataFrame, partitions: Collection[str]) -> DataFrame:
@@ -40,9 +32,8 @@ def exact(rows: DataFrame, partitions: Collection[str]) -> DataFrame:
     return rows.select(*(_checked(field, checks.get(field.name) or []) for field in rows.schema))
 
 
-def table_partitions(session: SparkSession, sink: DeltaSink) -> tuple[str, ...]:
+def table_partitions(sink: DeltaSink, table: TableMetadata | None) -> tuple[str, ...]:
     """The partition columns of the table; those of the document if they make the table, or make it anew."""
-    table = metadata(session, sink.path)
     if table is None or (sink.overwrite_schema and sink.partition_by):
         return sink.partition_by or ()
     return table.partitions

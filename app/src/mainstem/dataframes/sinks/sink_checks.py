@@ -13,11 +13,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StringType, StructType
 
 from mainstem import reasons
+from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.dataframes.sinks.sequence import written
 from mainstem.dataframes.sinks.stored_types import Misfit
-from mainstem.dataframes.sinks.stored_values import of_table, too_narrow
+from mainstem.dataframes.sinks.stored_values import stored, too_narrow
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
@@ -39,7 +40,8 @@ def types_too_narrow(graph: Graph, query: Query, frame: DataFrame) -> list[Probl
 
 
 def _too_narrow(frame: DataFrame, sink: DeltaSink) -> list[Misfit]:
-    table = of_table(frame.sparkSession, sink)
+    session = frame.sparkSession
+    table = stored(session, sink, metadata(session, sink.path))
     columns = StructType(written(frame, sink.merge)) if sink.merge else frame.schema
     return table.misfits(columns) if table else []
 

@@ -4,7 +4,7 @@ Spark and Delta convert a value to the type of the table's column, and some conv
 DOUBLE to INT cuts the fraction, DECIMAL to one of a smaller scale rounds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from pyspark.sql.types import (
@@ -34,10 +34,6 @@ from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 
 _INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)
 """In the order of their ranges."""
-_INTEGER_DIGITS: Final[dict[type[DataType], int]] = {FloatType: 1, DoubleType: 2}
-"""How many of `_INTEGERS` the type has exactly, as indices of the last."""
-_DECIMAL_DIGITS: Final[dict[type[DataType], int]] = {FloatType: 6, DoubleType: 15}
-"""How many decimal digits come back as they were (`FLT_DIG` and `DBL_DIG` of C)."""
 _EXACT: Final = {
     (FloatType, DoubleType),
     (DateType, TimestampType),
@@ -57,6 +53,10 @@ _BY_THE_CLOCK: Final = {
 """Pairs that are exact only where no hour comes twice."""
 
 
+Evolves = Callable[[DataType, DataType], bool]
+"""Whether a table takes the second type in place of the first, its own."""
+
+
 class Misfit(NamedTuple):
     """A column, or a field within it, whose values the table may alter.
 
@@ -71,17 +71,17 @@ class Misfit(NamedTuple):
     stored: str
 
 
-def misfits(rows: StructType, table: StructType, time_zone: str, *, widens: bool = False) -> Iterator[Misfit]:
+def misfits(rows: StructType, table: StructType, time_zone: str, evolves: Evolves) -> Iterator[Misfit]:
     """The columns of the rows whose values the table may alter. Columns that the table lacks are no misfits.
 
     Args:
         rows: the query's columns.
         table: the table's columns; names are compared without case, as Spark does.
         time_zone: the session's time zone.
-        widens: whether the table takes the rows' type where Delta can widen its own.
+        evolves: whether the table takes a type of the rows in place of its own.
     """
     for field, stored in pairs(rows, table):
-        yield from _misfits(field.name, field.dataType, stored, time_zone, widens)
+        yield from _misfits(field.name, field.dataType, stored, time_zone, evolves)
 
 
 def pairs(rows: StructType, table: StructType) -> Iterator[tuple[StructField, DataType]]:
@@ -92,7 +92,9 @@ def pairs(rows: StructType, table: StructType) -> Iterator[tuple[StructField, Da
             yield field, kinds[field.name.lower()]
 
 
-def _misfits(path: str, kind: DataType, stored: DataType, time_zone: str, widens: bool) -> Iterator[Misfit]:
+def _misfits(
+    path: str, kind: DataType, stored: DataType, time_zone: str, evolves: Evolves
+) -> Iterator[Misfit]:
     parts: list[tuple[str, DataType, DataType]]
     match kind, stored:
         case StructType(), StructType():
@@ -103,41 +105,37 @@ def _misfits(path: str, kind: DataType, stored: DataType, time_zone: str, widens
             parts = [(f"{path}.key", kind.keyType, stored.keyType)]
             parts += [(f"{path}.value", kind.valueType, stored.valueType)]
         case _:
-            if may_alter(kind, stored, time_zone) and not (widens and can_widen(stored, kind)):
+            if may_alter(kind, stored, time_zone) and not evolves(stored, kind):
                 yield Misfit(path, kind.simpleString(), stored.simpleString())
             return
     for part in parts:
-        yield from _misfits(*part, time_zone, widens)
+        yield from _misfits(*part, time_zone, evolves)
 
 
 def may_alter(kind: DataType, stored: DataType, time_zone: str) -> bool:
-    """Whether a value of a type may be another one in the table, without an error.
+    """Whether values of a type are other ones in the table so often that a query must not start.
 
-    A value that the table's type cannot have at all fails the batch, so BIGINT fits an INT. What is not known to be exact
-    may alter.
+    A value that the table's type does not have fails the batch, so BIGINT fits an INT, and also a DOUBLE. What is not known
+    to be exact may alter.
     """
     if kind == stored or isinstance(kind, NullType):
         return False
-    if isinstance(kind, _INTEGERS):
-        return not _has_integers(stored, kind)
-    if isinstance(kind, DecimalType):
-        return not _has_decimals(stored, kind)
+    if isinstance(kind, (*_INTEGERS, DecimalType)):
+        return not _has_digits(stored, kind)
     types = (type(kind), type(stored))
     return repeats_hours(time_zone) if types in _BY_THE_CLOCK else types not in _EXACT
 
 
-def _has_integers(stored: DataType, kind: DataType) -> bool:
-    if digits := _INTEGER_DIGITS.get(type(stored)):
-        return _INTEGERS.index(type(kind)) <= digits
-    return isinstance(stored, (*_INTEGERS, DecimalType, StringType))
-
-
-def _has_decimals(stored: DataType, kind: DecimalType) -> bool:
+def _has_digits(stored: DataType, kind: DataType) -> bool:
+    """Whether a type has all digits after the point; those before it are compared by value."""
+    scale = kind.scale if isinstance(kind, DecimalType) else 0
     if isinstance(stored, DecimalType):
-        return bool(kind.scale <= stored.scale)
-    if digits := _DECIMAL_DIGITS.get(type(stored)):
-        return bool(kind.precision <= digits)
-    return isinstance(stored, StringType) or (isinstance(stored, _INTEGERS) and kind.scale == 0)
+        return bool(scale <= stored.scale)
+    return (
+        scale == 0
+        if isinstance(stored, _INTEGERS)
+        else isinstance(stored, (FloatType, DoubleType, StringType))
+    )
 
 
 def can_widen(stored: DataType, kind: DataType) -> bool:
@@ -150,4 +148,4 @@ def can_widen(stored: DataType, kind: DataType) -> bool:
     if isinstance(stored, DecimalType) and isinstance(kind, DecimalType):
         before, after = (each.precision - each.scale for each in (stored, kind))
         return bool(before <= after and stored.scale <= kind.scale)
-    return isinstance(stored, FloatType) and isinstance(kind, DoubleType)
+    return (type(stored), type(kind)) in {(FloatType, DoubleType), (DateType, TimestampNTZType)}

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, NullType, StringType, StructType
 
-from mainstem.dataframes.sinks.delta_table import metadata
+from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.partition_values import quote
-from mainstem.dataframes.sinks.stored_types import Misfit, can_widen, misfits, pairs
+from mainstem.dataframes.sinks.stored_types import Evolves, Misfit, can_widen, misfits, pairs
 from mainstem.language.model.connectors.delta import DeltaSink
 
 
@@ -28,28 +28,35 @@ class TypeTooNarrowError(Exception):
 
 
 class Stored(NamedTuple):
-    """The columns of an existing table.
+    """The columns of an existing table, and how it takes those of a query.
 
     Attributes:
-        columns: the columns.
-        widens: whether Delta widens their types with those of the rows.
+        columns: the table's columns.
         time_zone: the session's time zone.
+        evolves: whether the table takes a type of the rows in place of its own.
+        compared: names of the columns that a merge compares, in lower case.
     """
 
     columns: StructType
-    widens: bool
     time_zone: str
+    evolves: Evolves
+    compared: frozenset[str]
 
     def misfits(self, rows: StructType) -> list[Misfit]:
-        """The columns of the rows whose values the table may alter."""
-        return list(misfits(rows, self.columns, self.time_zone, widens=self.widens))
+        """The columns of the rows whose values the table may alter, or would compare in another order."""
+        compared = [
+            Misfit(field.name, field.dataType.simpleString(), stored.simpleString())
+            for field, stored in pairs(rows, self.columns)
+            if field.name.lower() in self.compared and _is_other_order(field.dataType, stored)
+        ]
+        return list(dict.fromkeys([*misfits(rows, self.columns, self.time_zone, self.evolves), *compared]))
 
     def converted(self, rows: DataFrame) -> DataFrame:
         """The rows with the types of the table; a value that such a type cannot have fails the batch."""
         kinds = {field.name: kind for field, kind in pairs(rows.schema, self.columns)}
         return rows.select(
             *(
-                _converted(F.col(quote(field.name)), field.name, field.dataType, kinds[field.name], self.widens)
+                _converted(F.col(quote(field.name)), field.name, field.dataType, kinds[field.name], self.evolves)
                 .alias(field.name, metadata=field.metadata)
                 if field.name in kinds
                 else F.col(quote(field.name))
@@ -58,27 +65,38 @@ class Stored(NamedTuple):
         )  # fmt: skip
 
 
-def of_table(session: SparkSession, sink: DeltaSink) -> Stored | None:
+def stored(session: SparkSession, sink: DeltaSink, table: TableMetadata | None) -> Stored | None:
     """The columns of the sink's table; None if the first batch makes it, or each batch makes it anew."""
-    table = metadata(session, sink.path)
     if table is None or sink.overwrite_schema:
         return None
+    merges_all = session.conf.get("spark.databricks.delta.schema.autoMerge.enabled", "false") == "true"
+    merge_schema = bool(sink.merge_schema) or merges_all
+
+    def evolves(before: DataType, after: DataType) -> bool:
+        return merge_schema and (isinstance(before, NullType) or (table.widens and can_widen(before, after)))
+
+    compared = (*sink.merge.keys, *(sink.merge.sequence_by or ())) if sink.merge else ()
     time_zone = str(session.conf.get("spark.sql.session.timeZone"))
-    return Stored(table.columns, bool(sink.merge_schema and table.widens), time_zone)
+    return Stored(table.columns, time_zone, evolves, frozenset(name.lower() for name in compared))
 
 
-def as_stored(rows: DataFrame, sink: DeltaSink) -> DataFrame:
+def as_stored(rows: DataFrame, sink: DeltaSink, table: TableMetadata | None) -> DataFrame:
     """The rows with the types of the sink's table.
 
     Raises:
         TypeTooNarrowError: the table may alter values.
     """
-    stored = of_table(rows.sparkSession, sink)
-    if stored is None:
+    known = stored(rows.sparkSession, sink, table)
+    if known is None:
         return rows
-    if columns := stored.misfits(rows.schema):
+    if columns := known.misfits(rows.schema):
         raise TypeTooNarrowError(columns)
-    return stored.converted(rows)
+    return known.converted(rows)
+
+
+def _is_other_order(kind: DataType, there: DataType) -> bool:
+    """Whether values are compared as text in the table, and otherwise in the query: 10 is less than 9 there."""
+    return isinstance(there, (StringType, BinaryType)) and not isinstance(kind, (type(there), NullType))
 
 
 def too_narrow(column: Misfit) -> str:
@@ -90,16 +108,16 @@ def _both(column: Misfit) -> str:
     return f"{column.column!r} is {column.kind.upper()}, and {column.stored.upper()} in the table may alter its values"
 
 
-def _converted(value: Column, path: str, kind: DataType, stored: DataType, widens: bool) -> Column:
-    if _equal(kind, stored) or (widens and can_widen(stored, kind)):
+def _converted(value: Column, path: str, kind: DataType, there: DataType, evolves: Evolves) -> Column:
+    if _equal(kind, there) or evolves(there, kind):
         return value
     if isinstance(kind, NullType):
-        return value.cast(stored)
-    match kind, stored:
+        return value.cast(there)
+    match kind, there:
         case StructType(), StructType():
-            kinds = {field.name: there for field, there in pairs(kind, stored)}
+            kinds = {field.name: each for field, each in pairs(kind, there)}
             fields = [
-                _converted(value.getField(field.name), f"{path}.{field.name}", field.dataType, kinds.get(field.name, field.dataType), widens)
+                _converted(value.getField(field.name), f"{path}.{field.name}", field.dataType, kinds.get(field.name, field.dataType), evolves)
                 .alias(field.name)
                 for field in kind
             ]  # fmt: skip
@@ -108,28 +126,36 @@ def _converted(value: Column, path: str, kind: DataType, stored: DataType, widen
             return F.transform(
                 value,
                 lambda each: _converted(
-                    each, f"{path}.element", kind.elementType, stored.elementType, widens
+                    each, f"{path}.element", kind.elementType, there.elementType, evolves
                 ),
             )
         case MapType(), MapType():
-            return F.map_from_entries(
-                F.transform(
-                    F.map_entries(value),
-                    lambda entry: F.struct(
-                        _converted(entry["key"], f"{path}.key", kind.keyType, stored.keyType, widens),
-                        _converted(entry["value"], f"{path}.value", kind.valueType, stored.valueType, widens),
-                    ),
-                )
-            )
-    return _in_range(value, path, kind, stored)
+            return _converted_map(value, path, kind, there, evolves)
+    return _in_range(value, path, kind, there)
 
 
-def _in_range(value: Column, path: str, kind: DataType, stored: DataType) -> Column:
-    there = value.try_cast(stored)
+def _converted_map(value: Column, path: str, kind: MapType, there: MapType, evolves: Evolves) -> Column:
+    def of_value(each: Column) -> Column:
+        return _converted(each, f"{path}.value", kind.valueType, there.valueType, evolves)
+
+    if _equal(kind.keyType, there.keyType):  # a map that has a key twice stays as it is
+        return F.transform_values(value, lambda _, each: of_value(each))
+    entries = F.transform(
+        F.map_entries(value),
+        lambda entry: F.struct(
+            _converted(entry["key"], f"{path}.key", kind.keyType, there.keyType, evolves),
+            of_value(entry["value"]),
+        ),
+    )
+    return F.map_from_entries(entries)
+
+
+def _in_range(value: Column, path: str, kind: DataType, there: DataType) -> Column:
+    fitted = value.try_cast(there)
     # Two texts, so that a plan in the message of another failure is not taken for this one.
-    why = f" {path!r} is {kind.simpleString().upper()}, with a value that {stored.simpleString().upper()} in the table cannot have"
-    message = F.concat(F.lit(VALUE_OUT_OF_RANGE), F.lit(why))
-    return F.when(~there.try_cast(kind).eqNullSafe(value), F.raise_error(message)).otherwise(there)
+    types = f"{kind.simpleString().upper()}, with a value that {there.simpleString().upper()} in the table cannot have"
+    message = F.concat(F.lit(VALUE_OUT_OF_RANGE), F.lit(f" {path!r} is {types}"))
+    return F.when(~fitted.try_cast(kind).eqNullSafe(value), F.raise_error(message)).otherwise(fitted)
 
 
 def _equal(kind: DataType, stored: DataType) -> bool:

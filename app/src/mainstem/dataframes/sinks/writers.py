@@ -8,15 +8,16 @@ gets or loses other sinks.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
-from mainstem.dataframes.sinks.partition_values import with_exact_partitions
+from mainstem.dataframes.sinks.partition_values import exact, table_partitions
 from mainstem.dataframes.sinks.stored_values import as_stored
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.custom import SparkSink
@@ -29,6 +30,8 @@ from mainstem.language.model.connectors.kinds import SinkKind
 from mainstem.language.model.sinks import Sink
 
 
+_CHECKED_DELTA: Final = "dev.mainstem.delta.CheckedDelta"
+"""Delta's sink, with a check of the types before each batch."""
 BatchWriter = Callable[[DataFrame, int], None]
 """Writes one batch with the given number; at most once, if the sink supports that."""
 
@@ -92,7 +95,7 @@ def _delta(sink: DeltaSink, _context: SinkContext) -> Native | None:
     if sink.merge:
         return None
     options = dict(sink.options) | {"path": sink.path} | delta.sink_options(sink)
-    return Native("delta", options, sink.partition_by or ())
+    return Native(_CHECKED_DELTA, options, sink.partition_by or ())
 
 
 @native_sink.register
@@ -140,5 +143,7 @@ def shape(frame: DataFrame, sink: Sink) -> DataFrame:
     """
     if sink.kafka:
         return records(frame, sink.kafka)
-    rows = with_exact_partitions(frame, sink)
-    return as_stored(rows, sink.delta) if sink.delta else rows
+    if sink.delta:
+        table = metadata(frame.sparkSession, sink.delta.path)
+        return as_stored(exact(frame, table_partitions(sink.delta, table)), sink.delta, table)
+    return exact(frame, sink.files.partition_by or ()) if sink.files else frame

@@ -67,11 +67,10 @@ FAILURE_PATTERNS: Final = (
     ),
     _raised(TYPE_TOO_NARROW, reasons.TYPE_TOO_NARROW, CAST_OR_WIDEN),
     _pattern(
-        # A table that was made anew while the query runs.
-        r"CANNOT_UP_CAST_DATATYPE\] Cannot up cast (?P<detail>\S+ from \S+ to \S+?)\.",
-        reasons.TYPE_TOO_NARROW,
-        f"the table has another type now: {{detail}}; {CAST_OR_WIDEN}",
-        permanent=False,  # the next start converts, or refuses by name
+        # From the Java class CheckedDelta.
+        r"mainstem:TableChanged: (?P<detail>[^\n]*)",
+        reasons.TABLE_CHANGED,
+        "the table has changed since the query started: {detail}",
     ),
     _raised(
         MERGE_KEY_REPEATED,

@@ -125,8 +125,6 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # The other modes shift days before 1582 or fail on them; only Spark shifts them back when it reads.
         "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-        # Spark's default cuts DOUBLE to INT and rounds a DECIMAL. Mainstem converts itself, where that is exact.
-        "spark.sql.storeAssignmentPolicy": "STRICT",
         # A merge reads its source twice: materialized, the batch updates its state and its counts only once.
         "spark.databricks.delta.merge.materializeSource": "all",
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",

@@ -99,8 +99,6 @@ OWNED_CONF: Final = _DURABLE | {
     "spark.sql.variable.substitute": "parameters",
     # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.
     "spark.sql.runSQLOnFiles": "sources",
-    # Otherwise a table that was made anew while a query runs cuts and rounds values.
-    "spark.sql.storeAssignmentPolicy": "",
     "spark.sql.parquet.outputTimestampType": "",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "",
     "spark.sql.extensions": "",
