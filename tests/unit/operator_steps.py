@@ -12,7 +12,8 @@ from mainstem_operator.decisions.plan import plan
 from mainstem_operator.manifests import pods
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observation, Refusal
+from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision, validate
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mainstem_operator.decisions.actions import Start
 from mainstem_operator.loop.retries import FailedStep, failed_step
-from mainstem_operator.observed.observation import StepFailure
+from mainstem_operator.observed.rejections import StepFailure
 from unit.operator_steps import body, condition, ended, next_step, revision, running, status
 
 

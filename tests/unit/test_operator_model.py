@@ -21,7 +21,7 @@ from mainstem.language.model.status.states import is_active
 from mainstem.language.model.status.trial_status import HOLDING
 from mainstem.names import UPDATE
 from mainstem.reasons import POD_REFUSED
-from mainstem_operator.decisions import revisions, rollback
+from mainstem_operator.decisions import rollback
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.checkpoints import remains
 from mainstem_operator.decisions.history import driver_history
@@ -34,7 +34,9 @@ from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
-from mainstem_operator.observed.observation import Observation, Refusal, running_revision
+from mainstem_operator.observed.observation import Observation, running_revision
+from mainstem_operator.observed.rejections import Refusal
+from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
 from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, moment, reported, running
 
@@ -77,7 +79,7 @@ def has_reported(pipeline: dict[str, Any], its_pod: dict[str, Any] | None) -> bo
 
 def entry_of(status: dict[str, Any]) -> tuple[str, str]:
     """The entry of the history that has not ended: its revision and its start."""
-    entry = revisions.newest(status)
+    entry = newest(status)
     assert entry is not None
     return entry["revision"], entry["startTime"]
 
@@ -142,7 +144,7 @@ class Life(RuleBasedStateMachine):
         if target is not None:
             healthy = self.revisions[target]
             observed = replace(observed, healthy=healthy, way_back=self.compared(wanted, healthy))
-        runs = self.revisions.get(observed.running_revision) if self.runs() else None
+        runs = self.revisions.get(observed.running_revision) if self.living() else None
         return replace(observed, change=self.compared(runs, observed.wanted))
 
     def compared(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:

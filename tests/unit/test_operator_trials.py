@@ -21,9 +21,10 @@ from mainstem_operator.decisions.plan import plan as next_plan_of
 from mainstem_operator.manifests import pods
 from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed.ages import Ages
-from mainstem_operator.observed.observation import Observation, Refusal
+from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.pod_status import PodWarning
-from mainstem_operator.observed.trials import Trial, remembered, result
+from mainstem_operator.observed.rejections import Refusal
+from mainstem_operator.observed.trials import Trial, holds, remembered, result
 from mainstem_operator.validation.documents import DocumentChange, change, validate
 from unit.operator_steps import (
     NOW,
@@ -156,7 +157,7 @@ def test_without_something_to_compare_the_document_is_applied_and_the_status_sho
     assert of_phase(plan) == "Skipped"
     assert words in plan.status["trial"]["message"]
     assert plan.start_trial is None
-    assert plan.update or plan.stop or plan.start
+    assert not holds(plan.status, NEW_NAME)
 
 
 @pytest.mark.parametrize("outcome", ["Progressing", "Failed"])

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from mainstem.names import UPDATE
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.updates import APPLY_SECONDS
+from mainstem_operator.decisions.updates import APPLY_SECONDS, REPORT_SECONDS
 from mainstem_operator.manifests import objects, pods
-from mainstem_operator.observed.observation import StepFailure
+from mainstem_operator.observed.rejections import StepFailure
+from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import DocumentChange, change
 from unit.operator_steps import (
     SETTINGS,
@@ -37,6 +38,18 @@ def pipeline(spec: Mapping[str, Any] = WANTED, *, runs: str = OLD_NAME, **report
     part = reported("Running", "Idle")
     part["reported"] |= {"revision": runs, **report}
     return body(spec, status("Running", OLD) | part, generation=2)
+
+
+def healthy(changed: dict[str, Any]) -> dict[str, Any]:
+    """The pipeline, whose old document has been healthy."""
+    entry = {
+        "revision": OLD_NAME,
+        "generation": 1,
+        "outcome": "Healthy",
+        "startTime": "2026-01-01T00:00:00Z",
+        "attempt": 1,
+    }
+    return {**changed, "status": changed["status"] | {"history": [entry]}}
 
 
 def without_revision() -> dict[str, Any]:
@@ -124,9 +137,14 @@ def test_an_undone_change_is_handed_over_too() -> None:
         ),
         (pipeline(), driver(), {"change": None}, "the running document is not known"),
         (pipeline(refused=refusal("NewDriverNeeded")), driver(handed=NEW_NAME), {}, "because"),
-        (pipeline(), driver(handed=NEW_NAME), {"update_age": APPLY_SECONDS + 1}, "within 60 seconds"),
         (without_revision(), driver(), {}, "cannot apply a document"),
-        (pipeline(attempt=0), driver(), {"update_age": APPLY_SECONDS + 1}, "within 60 seconds"),
+        (
+            pipeline(),
+            driver(handed=NEW_NAME),
+            {"update_age": APPLY_SECONDS + 1},
+            "applied the document within 60",
+        ),
+        (pipeline(attempt=0), driver(), {"update_age": APPLY_SECONDS + 1}, "reported within 60 seconds"),
         (pipeline(attempt=0), pod(OLD), {}, "cannot apply a document"),
         (
             pipeline(attempt=0),
@@ -139,10 +157,10 @@ def test_an_undone_change_is_handed_over_too() -> None:
         "needs-driver",
         "unknown",
         "driver-refuses",
-        "too-slow",
         "older-driver",
+        "slow-and-never-healthy",
         "never-reports",
-        "never-ran",
+        "never-ran-nor-was-healthy",
         "not-reported-and-needs-driver",
     ],
 )
@@ -154,14 +172,92 @@ def test_a_new_driver_replaces_one_that_cannot_or_does_not_apply_the_document(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if age := more.pop("update_age", None):
-        monkeypatch.setattr(
-            "unit.operator_steps.with_ages", lambda observed, *_: replace(observed, update_age=age)
-        )
+        aged(monkeypatch, age)
     plan = step(changed, its_pod, **more)
     assert (plan.stop, plan.update) == (True, None)
     state, reason, message = condition(plan, "DriverRunning")
     assert (state, reason) == ("False", "Updating")
     assert why in message
+
+
+def aged(monkeypatch: pytest.MonkeyPatch, age: float) -> None:
+    monkeypatch.setattr(
+        "unit.operator_steps.with_ages", lambda observed, *_: replace(observed, update_age=age)
+    )
+
+
+def test_a_driver_of_a_healthy_document_that_does_not_answer_keeps_running(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No other driver has checked the changed document; `lastTransitionTime` shows since when it waits."""
+    aged(monkeypatch, APPLY_SECONDS + 1)
+    working = healthy(pipeline())
+    plan = step(working, driver(handed=NEW_NAME))
+    assert (plan.stop, plan.start, plan.update) == (False, None, None)
+    state, reason, message = condition(plan, "DocumentApplied")
+    assert (state, reason) == ("False", "NotAnswered")
+    assert message == (
+        f"the driver has neither applied nor refused revision {NEW_NAME}; it continues with revision {OLD_NAME}"
+    )
+    assert condition(plan, "Ready")[:2] == ("False", "NotAnswered")
+    assert [(event.type, event.reason) for event in plan.events] == [("Warning", "NotAnswered")]
+    later = {**working, "status": working["status"] | plan.status}
+    for age in (10**6, 0):  # the operator may have started again
+        aged(monkeypatch, age)
+        again = step(later, driver(handed=NEW_NAME))
+        assert (again.stop, condition(again, "DocumentApplied")[1], again.events) == (
+            False,
+            "NotAnswered",
+            (),
+        )
+
+
+def test_a_document_that_could_not_be_handed_over_shows_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    aged(monkeypatch, APPLY_SECONDS + 1)
+    failure = StepFailure("configmaps is forbidden", retry_in=5)
+    plan = step(healthy(pipeline()), driver(), failure=failure)
+    assert condition(plan, "DocumentApplied")[1] == "Applying"
+    assert "configmaps is forbidden" in condition(plan, "DocumentApplied")[2]
+
+
+def test_a_start_with_a_healthy_document_goes_on_and_takes_the_change_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    aged(monkeypatch, REPORT_SECONDS + 1)
+    starts = step(healthy(pipeline(attempt=0)), pod(OLD))
+    assert (starts.stop, starts.start, starts.update) == (False, None, None)
+    assert condition(starts, "DocumentApplied")[:2] == ("False", "Applying")
+    assert condition(starts, "Ready")[1] == condition(starts, "DriverRunning")[1], (
+        "why it does not run comes first"
+    )
+
+
+def test_a_driver_that_has_not_run_is_replaced_if_the_change_needs_fewer_secrets() -> None:
+    current = replace(revision(OLD), required=frozenset({"lake"}))
+    plan = step(healthy(pipeline(attempt=0)), pod(OLD), current=current)
+    assert plan.stop
+    assert not step(healthy(pipeline(attempt=0)), pod(OLD)).stop
+
+
+def test_a_driver_that_has_not_run_is_replaced_if_the_settings_of_the_operator_change_also_while_a_change_waits() -> (
+    None
+):
+    waiting = healthy(pipeline(attempt=0))
+    other = Settings(driver_image="registry.example/mainstem:2")
+    assert step(waiting, pod(OLD), settings=other).stop
+    assert not step(waiting, pod(OLD)).stop
+
+
+def test_a_driver_of_a_healthy_document_has_longer_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    aged(monkeypatch, REPORT_SECONDS - 1)
+    retried = refusal("TopicNotFound", retried=True)  # by the driver before
+    working = healthy(pipeline(attempt=0, refused=retried))
+    waits = step(working, driver())
+    assert (waits.stop, waits.requeue) == (False, 2)
+    aged(monkeypatch, REPORT_SECONDS + 1)
+    late = step(working, driver())
+    assert late.stop
+    assert "within 600 seconds" in condition(late, "DriverRunning")[2]
 
 
 def test_a_document_that_spark_refuses_stops_nothing() -> None:

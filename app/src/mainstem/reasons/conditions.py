@@ -220,7 +220,14 @@ APPLYING: Final = Reason(
     "Applying",
     "The running driver takes a changed document over: it builds the changed queries, and replaces each at the end of a "
     "batch. The other queries run on.",
-    "Wait a minute. If the driver has not applied the document by then, the operator replaces the driver.",
+    "Wait a minute. After that the reason is `NotAnswered`.",
+)
+NOT_ANSWERED: Final = Reason(
+    "NotAnswered",
+    "The running driver has had a changed document for more than a minute, and has neither applied nor refused it: it is very"
+    " busy, or it hangs. It continues to run the document before, because no other driver has checked the changed one.",
+    "Wait, or look at the driver's log. If the driver hangs, undo the change, and delete the pod. Another `spec.restartNonce`, or"
+    " the deletion of the pod alone, starts a driver with the changed document.",
 )
 NEW_DRIVER_NEEDED: Final = Reason(
     "NewDriverNeeded",

@@ -66,7 +66,14 @@ DOCUMENT_CONDITION_ROWS: Final = (
         "DocumentApplied",
         "False",
         (conditions.APPLYING,),
-        "The running driver takes the changed document over. The condition is present only while it is False.",
+        "A driver takes the changed document over, or will once it has reported. The condition is present only while it is False.",
+    ),
+    ConditionRow(
+        "DocumentApplied",
+        "False",
+        (conditions.NOT_ANSWERED,),
+        "The running driver has neither applied nor refused the changed document for more than a minute. It continues with "
+        "the document before.",
     ),
     ConditionRow(
         "DocumentApplied",

@@ -8,7 +8,7 @@ from mainstem import reasons
 from mainstem.names import GROUP, KIND
 
 from mainstem_operator.api.kubernetes_api import ApiRejection
-from mainstem_operator.observed.observation import Refusal
+from mainstem_operator.observed.rejections import Refusal
 
 
 class NameTaken(ApiRejection):

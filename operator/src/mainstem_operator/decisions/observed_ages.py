@@ -11,6 +11,7 @@ from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import find_condition, parsed
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.revision_entries import newest
 
 
 def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
@@ -84,7 +85,7 @@ def _silent_seconds(observation: Observation) -> float:
 
 def _progress_age(observation: Observation, before: DriverHistory, ages: Ages, now: Moment) -> float:
     """Seconds of the newest revision's deadline; after a restart of the operator as far as the status shows."""
-    entry, running = revisions.newest(observation.status), find_condition(observation.status, "DriverRunning")
+    entry, running = newest(observation.status), find_condition(observation.status, "DriverRunning")
     key = rollback.progress_key(observation, before)
     is_new = revisions.is_progressing(observation.status)
     lasted = 0.0

@@ -147,11 +147,12 @@ def _is_outdated(observation: Observation, before: DriverHistory, pod: Object) -
 
     Compares what the operator sent with what it would send, because admission may change the pod on the server.
     """
-    sent, revision = pod_status.template_hash(pod), observation.revision
-    if not sent or revision is None or reported(observation.status, before.attempt):
+    sent, name = pod_status.template_hash(pod), pod_status.revision(pod)
+    if not sent or reported(observation.status, before.attempt):
         return False
-    same = revision.name == pod_status.revision(pod)
-    return same and template_hash(observation.body, revision, observation.settings) != sent
+    known = (each for each in (observation.revision, observation.current) if each is not None)
+    own = next((each for each in known if each.name == name), None)
+    return own is not None and template_hash(observation.body, own, observation.settings) != sent
 
 
 def _running(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
@@ -171,12 +172,11 @@ def _running(observation: Observation, before: DriverHistory, pod: Object) -> Pl
         revision=observation.running_revision,
     )
     dead = active.status == UNKNOWN  # the previous driver wrote the numbers
-    left = updates.APPLY_SECONDS - observation.update_age
     return Plan(
         status,
         driver_part=pipeline_status.driver_part(observation) if dead else None,
         update=updates.handed(observation, pod),
-        requeue=min(LOOK_SECONDS, max(1.0, left + 1)) if updates.is_pending(observation) else LOOK_SECONDS,
+        requeue=min(LOOK_SECONDS, updates.seconds_left(observation)),
     )
 
 

@@ -14,15 +14,10 @@ from mainstem_operator.decisions.health import updated
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.observed.conditions import TRUE, Condition, timestamp
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.revision_entries import newest
 
 
-Entry = Mapping[str, Any]
 _NEVER_HEALTHY: Final = (RevisionOutcome.REJECTED, RevisionOutcome.REPLACED, RevisionOutcome.ROLLED_BACK)
-
-
-def newest(status: Mapping[str, Any]) -> Entry | None:
-    """The entry of the revision that runs, or ran last; rejected ones never ran."""
-    return next((each for each in status.get("history", ()) if "endTime" not in each), None)
 
 
 def is_progressing(status: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.setbacks import Setback, setback
 from mainstem_operator.observed.conditions import AT_REST, FALSE, TRUE, Condition, timestamp
 from mainstem_operator.observed.observation import Observation, Rollback
+from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.validation.documents import DocumentChange, Revision
 
 
@@ -52,7 +53,7 @@ def progress_key(observation: Observation, before: DriverHistory) -> tuple[Any, 
     """What begins the deadline of the newest revision again: another revision, and every pause that it has not caused.
     Once the revision was healthy, only its entry: neither a pause nor an edit that is undone begins the deadline again.
     """
-    entry, wanted = revisions.newest(observation.status), observation.validation.revision
+    entry, wanted = newest(observation.status), observation.validation.revision
     if entry is not None and not revisions.is_progressing(observation.status):
         return (entry["revision"], entry["startTime"])
     if entry is None or wanted is None or entry["revision"] != wanted.name:
@@ -116,7 +117,7 @@ def written(observation: Observation, *, is_active: bool) -> dict[str, Any] | No
 
 def _candidate(observation: Observation) -> str | None:
     """The revision to return to if the document, which is the newest revision, fails; None if it must not be rolled back."""
-    wanted, entry = observation.validation.revision, revisions.newest(observation.status)
+    wanted, entry = observation.validation.revision, newest(observation.status)
     if wanted is None or entry is None or entry["revision"] != wanted.name:
         return None
     spec = wanted.pipeline.spec
@@ -129,7 +130,7 @@ def _candidate(observation: Observation) -> str | None:
 
 def _due(observation: Observation, before: DriverHistory) -> Setback | None:
     """The setback for which a rollback is due, if the change can have caused it."""
-    wanted, entry = observation.validation.revision, revisions.newest(observation.status)
+    wanted, entry = observation.validation.revision, newest(observation.status)
     if observation.rollback is not None or wanted is None or entry is None or not _candidate(observation):
         return None
     present = setback(observation, before, wanted)
@@ -169,7 +170,7 @@ def _misreading(observation: Observation, way_back: DocumentChange) -> str:
 
 def _may_have_committed(observation: Observation, query: str) -> bool:
     status = observation.status
-    entry, report = revisions.newest(status), status.get("reported", {})
+    entry, report = newest(status), status.get("reported", {})
     assert entry is not None
     first, attempt = entry.get("attempt", 0), report.get("attempt", 0)
     if attempt < first or (

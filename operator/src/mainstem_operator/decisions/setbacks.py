@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 from mainstem import reasons
 from mainstem.language.model.status.states import OUTAGES, QueryState, is_active
 
-from mainstem_operator.decisions import revisions
 from mainstem_operator.decisions.failure_classes import FailureClass, failure_class
 from mainstem_operator.decisions.health import queries_active, reported, updated
 from mainstem_operator.decisions.history import DriverHistory
@@ -14,6 +13,7 @@ from mainstem_operator.decisions.start_deadlines import deadline
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import Condition
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.validation.documents import Revision
 
 
@@ -85,7 +85,7 @@ def _ended(observation: Observation, before: DriverHistory, revision: Revision) 
         is_outage = ended.reason in OUTAGES
         return Setback(ended.reason, ended.message, _CONNECTIONS, pauses=True) if is_outage else None
     is_last = failures.pause_seconds(revision.pipeline.spec.restart, 0.0) is None
-    entry = revisions.newest(observation.status) or {}
+    entry = newest(observation.status) or {}
     # If a running driver took the revision over, failures before that are not the revision's.
     again = failures.counted >= REPEATEDLY and before.attempt > entry.get("attempt", 0)
     return Setback(ended.reason, ended.message, at_once=kind in _FINAL or again or is_last)

@@ -12,7 +12,8 @@ from mainstem_operator.decisions.failure_classes import Failures
 from mainstem_operator.decisions.history import DriverHistory, run_of
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import FALSE, Condition, find_condition
-from mainstem_operator.observed.observation import Observation, StepFailure
+from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.rejections import StepFailure
 from mainstem_operator.validation.documents import Revision
 
 

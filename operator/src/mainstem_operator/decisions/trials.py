@@ -10,14 +10,14 @@ from typing import Final
 from mainstem import reasons
 from mainstem.language.base import seconds
 from mainstem.language.model.pipeline import Trial as TrialSettings
-from mainstem.language.model.status.revision_history import RevisionOutcome
 from mainstem.language.model.status.trial_status import TrialPhase
 
-from mainstem_operator.decisions import revisions, trial_results
+from mainstem_operator.decisions import trial_results
 from mainstem_operator.decisions.health import queries_active
 from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, TRUE, Condition, timestamp
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.observed.trials import Trial
 from mainstem_operator.validation.documents import Revision
 
@@ -192,10 +192,7 @@ def _why_skipped(observation: Observation) -> str:
 
 def _not_healthy(observation: Observation, running: str) -> str:
     """That the changed document may be the correction of the one that runs; empty if that one was healthy."""
-    newest = revisions.newest(observation.status)
-    if newest is None or newest["revision"] != running or newest["outcome"] != RevisionOutcome.HEALTHY:
-        return f"the running revision {running} is not healthy"
-    return ""
+    return "" if is_healthy(observation.status, running) else f"the running revision {running} is not healthy"
 
 
 def _begun(observation: Observation, trial: Trial) -> Trial:

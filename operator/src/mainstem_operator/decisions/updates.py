@@ -1,22 +1,29 @@
 """Hands a changed document to the running driver, which restarts only the queries that it touches; pure.
 
-A new driver replaces the running one if only that can apply the document, or if the running one does not apply it in time.
+A new driver replaces the running one if only that can apply the document. A driver whose document has been healthy is never
+replaced because it is slow, or hangs: no driver has checked the changed document.
 """
 
+import math
 from typing import Final
 
 from mainstem import reasons
 from mainstem.changes.consequences import new_driver
 
 from mainstem_operator.observed import pod_status
-from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition
+from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.pod_status import Object
+from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import DocumentChange, Revision
 
 
 APPLY_SECONDS: Final = 60.0
-"""Time that a running driver has to take a document over. A driver that has not reported yet has the same time to do so."""
+"""Time that a driver has to report, and to take a document over, if its own document has not been healthy. Otherwise the time
+after which the condition shows that it has not answered.
+"""
+REPORT_SECONDS: Final = 600.0
+"""Time that a driver has to report if its document has been healthy. A driver of an older release never reports a revision."""
 
 
 def wanted(observation: Observation) -> Revision | None:
@@ -30,7 +37,7 @@ def needs_driver(observation: Observation, want: Revision) -> str | None:
     """Why another driver has to run the wanted revision; None if the running one runs it or can take it over."""
     if want.name == observation.running_revision or observation.finally_refused:
         return None
-    change, waits = observation.change, observation.awaits_report and not observation.rolled_back
+    change, waits = observation.change, _reports_later(observation, want)
     if not observation.takes_documents and not waits:
         return "the running driver cannot apply a document"
     if change is None:
@@ -40,15 +47,49 @@ def needs_driver(observation: Observation, want: Revision) -> str | None:
     return _driver_failed(observation, change)
 
 
+def _reports_later(observation: Observation, want: Revision) -> bool:
+    """Whether the driver may report later that it takes documents over. One that has not run yet is awaited only if its
+    document has been healthy, and if no Secret can be missing that the wanted document does not need.
+    """
+    if not observation.starts or observation.rolled_back:
+        return False
+    if observation.awaits_report:
+        return True
+    current = observation.current
+    return _has_been_healthy(observation) and current is not None and current.required <= want.required
+
+
+def _has_been_healthy(observation: Observation) -> bool:
+    return is_healthy(observation.status, observation.running_revision)
+
+
 def _driver_failed(observation: Observation, change: DocumentChange) -> str | None:
     """Why the running driver cannot take the document over, although it should be able to."""
     if observation.rolled_back and change.refused:
         return "only a new driver compares the document with the checkpoints"
+    if late := _late(observation):
+        return late
     if (refusal := observation.refused_update) is not None:
         is_final = refusal["reason"] == reasons.NEW_DRIVER_NEEDED or observation.rolled_back
         return str(refusal["message"]) if is_final else None
-    late = observation.update_age > APPLY_SECONDS
-    return f"the driver has not applied the document within {APPLY_SECONDS:g} seconds" if late else None
+    return None
+
+
+def _late(observation: Observation) -> str | None:
+    """That the driver has not reported, or not answered, in the time that it has; None if its time is not over."""
+    age, healthy = observation.update_age, _has_been_healthy(observation)
+    if observation.awaits_report:
+        limit = REPORT_SECONDS if healthy else APPLY_SECONDS
+        return f"the driver has not reported within {limit:g} seconds" if age > limit else None
+    is_late = age > APPLY_SECONDS and not healthy and observation.refused_update is None
+    return f"the driver has not applied the document within {APPLY_SECONDS:g} seconds" if is_late else None
+
+
+def seconds_left(observation: Observation) -> float:
+    """Seconds until the next plan may differ because a driver has not answered; infinite if no document waits for it."""
+    limit = REPORT_SECONDS if observation.awaits_report and _has_been_healthy(observation) else APPLY_SECONDS
+    left = limit - observation.update_age
+    return max(1.0, left + 1) if is_pending(observation) and left > -1 else math.inf
 
 
 def handed(observation: Observation, pod: Object) -> Revision | None:
@@ -69,29 +110,41 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
 def is_pending(observation: Observation) -> bool:
     """Whether a running driver does not run the wanted revision, and may still take it over."""
     pod, want = observation.pod, wanted(observation)
-    if pod is None or want is None or not pod_status.running(pod) or pod_status.leaving(pod):
+    if pod is None or want is None or pod_status.over(pod) or pod_status.leaving(pod):
         return False
     return want.name != observation.running_revision and needs_driver(observation, want) is None
 
 
 def document_applied(observation: Observation) -> tuple[Condition, ...]:
-    """The condition `DocumentApplied`, while a running driver does not run the wanted revision and may still take it over."""
+    """The condition `DocumentApplied`, while a driver does not run the wanted revision and may still take it over."""
     want, running = wanted(observation), observation.running_revision
     if want is None or observation.rolled_back or not is_pending(observation):
         return ()
-    refusal = observation.refused_update
-    if observation.awaits_report:
-        reason = reasons.APPLYING
+    refusal, failure = observation.refused_update, observation.failure
+    reason = reasons.APPLYING
+    if observation.starts:
         message = f"the driver starts with revision {running}; once it has reported, it takes revision {want.name} over"
-    elif refusal is None:
-        reason, message = reasons.APPLYING, f"the driver takes revision {want.name} over; it runs {running}"
-        message += f"; {observation.failure.message}" if observation.failure else ""
-    elif refusal["retried"]:
+    elif refusal is not None and refusal["retried"]:
         reason = reasons.named(refusal["reason"])
         message = f"{refusal['message']}; the driver runs revision {running}, and tries again"
-    else:
+    elif refusal is not None:
         return ()
+    elif failure is None and _has_not_answered(observation):
+        reason = reasons.NOT_ANSWERED
+        message = f"the driver has neither applied nor refused revision {want.name}; it continues with revision {running}"
+    else:
+        message = f"the driver takes revision {want.name} over; it runs {running}"
+        message += f"; {failure.message}" if failure else ""
     return (Condition(DOCUMENT_APPLIED, FALSE, reason, message),)
+
+
+def _has_not_answered(observation: Observation) -> bool:
+    """Whether the driver has had the document for long; an operator that starts takes that from the status."""
+    known = find_condition(observation.status, DOCUMENT_APPLIED)
+    was_late = known is not None and known["reason"] == reasons.NOT_ANSWERED
+    return observation.update_age > APPLY_SECONDS or (
+        was_late and known is not None and known["observedGeneration"] == observation.generation
+    )
 
 
 def final_refusal(observation: Observation) -> tuple[reasons.Reason, str] | None:

@@ -17,7 +17,7 @@ from mainstem_operator.api.kubernetes_api import (
     KubernetesApi,
     Object,
 )
-from mainstem_operator.decisions import checkpoints, revisions, rollback
+from mainstem_operator.decisions import checkpoints, rollback
 from mainstem_operator.decisions.history import driver_history
 from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.loop import apply
@@ -25,7 +25,9 @@ from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Comparison,
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Moment
 from mainstem_operator.observed.conditions import find_condition
-from mainstem_operator.observed.observation import Observation, Refusal, running_revision, written_status
+from mainstem_operator.observed.observation import Observation, running_revision, written_status
+from mainstem_operator.observed.rejections import Refusal
+from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
 from mainstem_operator.validation.worker_pool import Validators
@@ -107,9 +109,9 @@ class Observer:
         running, wanted = self._running(observation), observation.wanted
         if wanted is None:
             return observation
-        runs = observation.pod is not None and pod_status.running(observation.pod)
+        lives = observation.pod is not None and not pod_status.over(observation.pod)
         is_guarded = checkpoints.guarded(observation)
-        if running is not None and running.name != wanted.name and (runs or is_guarded):
+        if running is not None and running.name != wanted.name and (lives or is_guarded):
             change = await self._compared(cache, observation, running, wanted)
             in_use = (
                 checkpoints.in_use(observation, change) if is_guarded and not observation.rolled_back else ()
@@ -127,7 +129,7 @@ class Observer:
         self, cache: PipelineCache, observation: Observation, wanted: Revision
     ) -> tuple[str, ...]:
         """The fields in which the wanted revision differs from the newest one that ran."""
-        entry = revisions.newest(observation.status)
+        entry = newest(observation.status)
         if entry is None or entry["revision"] == wanted.name:
             return ()
         known = cache.comparison

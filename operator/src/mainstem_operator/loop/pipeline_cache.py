@@ -15,7 +15,8 @@ from mainstem_operator.loop.retries import FailedStep
 from mainstem_operator.loop.trial_cache import TrialCache
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages
-from mainstem_operator.observed.observation import Refusal, StepFailure, written_status
+from mainstem_operator.observed.observation import written_status
+from mainstem_operator.observed.rejections import Refusal, StepFailure
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
 
 

@@ -19,7 +19,7 @@ from mainstem_operator.loop.pipeline_cache import PipelineCache, PodCheck
 from mainstem_operator.loop.retries import failed_step
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observed import pod_status
-from mainstem_operator.observed.observation import StepFailure
+from mainstem_operator.observed.rejections import StepFailure
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision
 from mainstem_operator.validation.worker_pool import Validators

@@ -7,7 +7,7 @@ from typing import Any
 
 from mainstem_operator.api.kubernetes_api import Object
 from mainstem_operator.decisions.actions import CHANGING_SECONDS
-from mainstem_operator.observed.observation import Refusal
+from mainstem_operator.observed.rejections import Refusal
 
 
 @dataclass

@@ -83,12 +83,22 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
             return rolled_back._replace(type="Ready", status=FALSE)
         if condition is None and name in ONLY_FALSE:
             continue
+        if name == DOCUMENT_APPLIED and _waits_for_a_driver(by_type):
+            continue
         if condition is None:
             return Condition("Ready", UNKNOWN, reasons.NOT_YET_KNOWN)
         if condition.status != TRUE:
             at_rest = name == "DriverRunning" and phase in AT_REST
             return condition._replace(type="Ready", status=TRUE if at_rest else condition.status)
     return Condition("Ready", TRUE, reasons.RUNNING, "every query is active")
+
+
+def _waits_for_a_driver(by_type: Mapping[str, Condition]) -> bool:
+    """Whether a changed document waits for a driver that does not run: then why it does not run comes first."""
+    driver = by_type.get("DriverRunning")
+    return (
+        by_type[DOCUMENT_APPLIED].reason == reasons.APPLYING and driver is not None and driver.status != TRUE
+    )
 
 
 def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:

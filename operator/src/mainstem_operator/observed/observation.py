@@ -12,6 +12,7 @@ from mainstem.reasons import NEW_DRIVER_NEEDED, Reason, named
 from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
+from mainstem_operator.observed.rejections import Refusal, StepFailure
 from mainstem_operator.observed.trials import Trial
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
@@ -35,33 +36,6 @@ class Rollback(NamedTuple):
     message: str
     time: str
     nonce: str | None
-
-
-class Refusal(NamedTuple):
-    """Why the API server rejects the driver of a document.
-
-    Attributes:
-        reason: the reason of the condition `SpecValid`.
-        message: the error; it quotes the server if possible.
-    """
-
-    reason: Reason
-    message: str
-
-
-@dataclass(frozen=True)
-class StepFailure:
-    """A start or a deletion of a driver that the API server has not carried out.
-
-    Attributes:
-        message: the error; it quotes the API server if that answered.
-        retry_in: seconds until the next attempt, 0 if it is due.
-        is_pending: True while the API server has not answered yet, or while another object is being deleted.
-    """
-
-    message: str
-    retry_in: float
-    is_pending: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,6 +169,11 @@ class Observation:
     def awaits_report(self) -> bool:
         """Whether the driver has started, and has not reported yet whether it can take documents over."""
         return self.pod is not None and pod_status.running(self.pod) and not report_of(self.body, self.pod)
+
+    @property
+    def starts(self) -> bool:
+        """Whether the driver has not reported yet whether it can take documents over; it may not run yet either."""
+        return self.pod is not None and not pod_status.over(self.pod) and not report_of(self.body, self.pod)
 
     @property
     def takes_documents(self) -> bool:
