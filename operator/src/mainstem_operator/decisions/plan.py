@@ -150,8 +150,9 @@ def _is_outdated(observation: Observation, before: DriverHistory, pod: Object) -
     sent, name = pod_status.template_hash(pod), pod_status.revision(pod)
     if not sent or reported(observation.status, before.attempt):
         return False
-    known = (each for each in (observation.revision, observation.current) if each is not None)
-    own = next((each for each in known if each.name == name), None)
+    own = next(
+        (each for each in (observation.revision, observation.current) if each and each.name == name), None
+    )
     return own is not None and template_hash(observation.body, own, observation.settings) != sent
 
 

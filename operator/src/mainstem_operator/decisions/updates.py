@@ -77,18 +77,23 @@ def _driver_failed(observation: Observation, change: DocumentChange) -> str | No
 
 def _late(observation: Observation) -> str | None:
     """That the driver has not reported, or not answered, in the time that it has; None if its time is not over."""
-    age, healthy = observation.update_age, _has_been_healthy(observation)
+    limit = _limit(observation)
+    if observation.update_age <= limit:
+        return None
     if observation.awaits_report:
-        limit = REPORT_SECONDS if healthy else APPLY_SECONDS
-        return f"the driver has not reported within {limit:g} seconds" if age > limit else None
-    is_late = age > APPLY_SECONDS and not healthy and observation.refused_update is None
-    return f"the driver has not applied the document within {APPLY_SECONDS:g} seconds" if is_late else None
+        return f"the driver has not reported within {limit:g} seconds"
+    if _has_been_healthy(observation) or observation.refused_update is not None:
+        return None
+    return f"the driver has not applied the document within {limit:g} seconds"
+
+
+def _limit(observation: Observation) -> float:
+    return REPORT_SECONDS if observation.awaits_report and _has_been_healthy(observation) else APPLY_SECONDS
 
 
 def seconds_left(observation: Observation) -> float:
     """Seconds until the next plan may differ because a driver has not answered; infinite if no document waits for it."""
-    limit = REPORT_SECONDS if observation.awaits_report and _has_been_healthy(observation) else APPLY_SECONDS
-    left = limit - observation.update_age
+    left = _limit(observation) - observation.update_age
     return max(1.0, left + 1) if is_pending(observation) and left > -1 else math.inf
 
 
@@ -140,10 +145,11 @@ def document_applied(observation: Observation) -> tuple[Condition, ...]:
 
 def _has_not_answered(observation: Observation) -> bool:
     """Whether the driver has had the document for long; an operator that starts takes that from the status."""
-    known = find_condition(observation.status, DOCUMENT_APPLIED)
-    was_late = known is not None and known["reason"] == reasons.NOT_ANSWERED
-    return observation.update_age > APPLY_SECONDS or (
-        was_late and known is not None and known["observedGeneration"] == observation.generation
+    known = find_condition(observation.status, DOCUMENT_APPLIED) or {}
+    late = (reasons.NOT_ANSWERED, observation.generation)
+    return (
+        observation.update_age > APPLY_SECONDS
+        or (known.get("reason"), known.get("observedGeneration")) == late
     )
 
 

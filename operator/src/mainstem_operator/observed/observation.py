@@ -168,7 +168,7 @@ class Observation:
     @property
     def awaits_report(self) -> bool:
         """Whether the driver has started, and has not reported yet whether it can take documents over."""
-        return self.pod is not None and pod_status.running(self.pod) and not report_of(self.body, self.pod)
+        return self.starts and self.pod is not None and pod_status.running(self.pod)
 
     @property
     def starts(self) -> bool:

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField
 
 from mainstem.dataframes.sinks.delta_table import metadata
+from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.stored_values import as_stored
@@ -116,7 +117,7 @@ def _removes(merge: Merge) -> Column:
     """Whether a row removes its key. It fails the batch if no row of the key is the newest: Delta itself fails only if the
     table has the keys already, and else would insert both rows.
     """
-    keys = f" two rows of one batch have equal keys ({', '.join(merge.keys)})"
+    keys = f"two rows of one batch have equal keys ({', '.join(merge.keys)})"
     sequence = f", equal values of sequenceBy ({', '.join(merge.sequence_by or ())}), and no known order"
-    message = F.concat(F.lit(MERGE_KEY_REPEATED), F.lit(keys + (sequence if merge.sequence_by else "")))
-    return F.when(F.col(UNDECIDED), F.raise_error(message)).otherwise(removes(merge))
+    fails = failing(MERGE_KEY_REPEATED, keys + (sequence if merge.sequence_by else ""))
+    return F.when(F.col(UNDECIDED), fails).otherwise(removes(merge))

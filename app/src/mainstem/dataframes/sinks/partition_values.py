@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, TimestampType
 
 from mainstem.dataframes.sinks.delta_table import TableMetadata
+from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 from mainstem.language.model.connectors.delta import DeltaSink
 
@@ -75,11 +76,8 @@ def _checked(field: StructField, altered: list[tuple[Column, str]]) -> Column:
         return value
     checked = value
     for is_altered, why in altered:
-        # Two texts, so that a plan in the message of another failure is not taken for this one.
-        message = F.concat(
-            F.lit(PARTITION_VALUE_NOT_SUPPORTED), F.lit(f" the partition column {field.name!r} has {why}")
-        )
-        checked = F.when(is_altered, F.raise_error(message)).otherwise(checked)
+        fails = failing(PARTITION_VALUE_NOT_SUPPORTED, f"the partition column {field.name!r} has {why}")
+        checked = F.when(is_altered, fails).otherwise(checked)
     return checked.alias(field.name, metadata=field.metadata)
 
 

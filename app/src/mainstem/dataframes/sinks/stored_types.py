@@ -67,8 +67,17 @@ class Misfit(NamedTuple):
     """
 
     column: str
-    kind: str
-    stored: str
+    kind: DataType
+    stored: DataType
+
+    def __str__(self) -> str:
+        kind, stored = named(self.kind), named(self.stored)
+        return f"{self.column!r} is {kind}, and {stored} in the table may alter its values"
+
+
+def named(kind: DataType) -> str:
+    """The type as Spark's SQL has it."""
+    return str(kind.simpleString().upper())
 
 
 def misfits(rows: StructType, table: StructType, time_zone: str, evolves: Evolves) -> Iterator[Misfit]:
@@ -106,7 +115,7 @@ def _misfits(
             parts += [(f"{path}.value", kind.valueType, stored.valueType)]
         case _:
             if may_alter(kind, stored, time_zone) and not evolves(stored, kind):
-                yield Misfit(path, kind.simpleString(), stored.simpleString())
+                yield Misfit(path, kind, stored)
             return
     for part in parts:
         yield from _misfits(*part, time_zone, evolves)

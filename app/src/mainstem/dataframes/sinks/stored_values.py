@@ -3,6 +3,7 @@
 Delta itself would convert by the rules of an INSERT, which cut and round.
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -10,8 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, NullType, StringType, StructType
 
 from mainstem.dataframes.sinks.delta_table import TableMetadata
+from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.partition_values import quote
-from mainstem.dataframes.sinks.stored_types import Evolves, Misfit, can_widen, misfits, pairs
+from mainstem.dataframes.sinks.stored_types import Evolves, Misfit, can_widen, misfits, named, pairs
 from mainstem.language.model.connectors.delta import DeltaSink
 
 
@@ -24,7 +26,7 @@ class TypeTooNarrowError(Exception):
     """A table's columns have types that may alter values of the query; the table has changed since the query started."""
 
     def __init__(self, columns: list[Misfit]) -> None:
-        super().__init__(f"{TYPE_TOO_NARROW} {', '.join(map(_both, columns))}")
+        super().__init__(f"{TYPE_TOO_NARROW} {', '.join(map(str, columns))}")
 
 
 class Stored(NamedTuple):
@@ -45,7 +47,7 @@ class Stored(NamedTuple):
     def misfits(self, rows: StructType) -> list[Misfit]:
         """The columns of the rows whose values the table may alter, or would compare in another order."""
         compared = [
-            Misfit(field.name, field.dataType.simpleString(), stored.simpleString())
+            Misfit(field.name, field.dataType, stored)
             for field, stored in pairs(rows, self.columns)
             if field.name.lower() in self.compared and _is_other_order(field.dataType, stored)
         ]
@@ -53,16 +55,9 @@ class Stored(NamedTuple):
 
     def converted(self, rows: DataFrame) -> DataFrame:
         """The rows with the types of the table; a value that such a type cannot have fails the batch."""
-        kinds = {field.name: kind for field, kind in pairs(rows.schema, self.columns)}
         return rows.select(
-            *(
-                _converted(F.col(quote(field.name)), field.name, field.dataType, kinds[field.name], self.evolves)
-                .alias(field.name, metadata=field.metadata)
-                if field.name in kinds
-                else F.col(quote(field.name))
-                for field in rows.schema
-            )
-        )  # fmt: skip
+            *_fields(lambda name: F.col(quote(name)), "", rows.schema, self.columns, self.evolves)
+        )
 
 
 def stored(session: SparkSession, sink: DeltaSink, table: TableMetadata | None) -> Stored | None:
@@ -101,11 +96,19 @@ def _is_other_order(kind: DataType, there: DataType) -> bool:
 
 def too_narrow(column: Misfit) -> str:
     """The message of a column whose values a table may alter."""
-    return f"{_both(column)}; {CAST_OR_WIDEN}"
+    return f"{column}; {CAST_OR_WIDEN}"
 
 
-def _both(column: Misfit) -> str:
-    return f"{column.column!r} is {column.kind.upper()}, and {column.stored.upper()} in the table may alter its values"
+def _fields(
+    value: Callable[[str], Column], path: str, kind: StructType, there: StructType, evolves: Evolves
+) -> list[Column]:
+    """The fields with the types that the table has for them; `value` gives the one of a name, `path` is before their names."""
+    kinds = {field.name: each for field, each in pairs(kind, there)}
+    return [
+        _converted(value(field.name), f"{path}{field.name}", field.dataType, kinds.get(field.name, field.dataType), evolves)
+        .alias(field.name, metadata=field.metadata)
+        for field in kind
+    ]  # fmt: skip
 
 
 def _converted(value: Column, path: str, kind: DataType, there: DataType, evolves: Evolves) -> Column:
@@ -115,13 +118,9 @@ def _converted(value: Column, path: str, kind: DataType, there: DataType, evolve
         return value.cast(there)
     match kind, there:
         case StructType(), StructType():
-            kinds = {field.name: each for field, each in pairs(kind, there)}
-            fields = [
-                _converted(value.getField(field.name), f"{path}.{field.name}", field.dataType, kinds.get(field.name, field.dataType), evolves)
-                .alias(field.name)
-                for field in kind
-            ]  # fmt: skip
-            return F.when(value.isNotNull(), F.struct(*fields))
+            return F.when(
+                value.isNotNull(), F.struct(*_fields(value.getField, f"{path}.", kind, there, evolves))
+            )
         case ArrayType(), ArrayType():
             return F.transform(
                 value,
@@ -152,10 +151,11 @@ def _converted_map(value: Column, path: str, kind: MapType, there: MapType, evol
 
 def _in_range(value: Column, path: str, kind: DataType, there: DataType) -> Column:
     fitted = value.try_cast(there)
-    # Two texts, so that a plan in the message of another failure is not taken for this one.
-    types = f"{kind.simpleString().upper()}, with a value that {there.simpleString().upper()} in the table cannot have"
-    message = F.concat(F.lit(VALUE_OUT_OF_RANGE), F.lit(f" {path!r} is {types}"))
-    return F.when(~fitted.try_cast(kind).eqNullSafe(value), F.raise_error(message)).otherwise(fitted)
+    fails = failing(
+        VALUE_OUT_OF_RANGE,
+        f"{path!r} is {named(kind)}, with a value that {named(there)} in the table cannot have",
+    )
+    return F.when(~fitted.try_cast(kind).eqNullSafe(value), fails).otherwise(fitted)
 
 
 def _equal(kind: DataType, stored: DataType) -> bool:
