@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from harness import sparks
 from harness.documents import pipeline_head
+from harness.jdbcbench import JdbcBench, WriteRows
+from harness.postgres import Postgres
 from harness.waiting import asked
+from mainstem import names
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.status.query_progress import QueryProgress
@@ -76,6 +79,24 @@ class Pipelines:
     ) -> None:
         over = asked(within, lambda: not supervisor.tick() or until(supervisor.statuses), 0.05)
         assert over, supervisor.statuses
+
+
+@pytest.fixture
+def write_rows(
+    spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> WriteRows:
+    """Runs a query that writes a table, over further rows to its end."""
+    postgres.secret(tmp_path / "secrets", "pg")
+    monkeypatch.setenv(names.ENV_SECRETS, str(tmp_path / "secrets"))
+    return JdbcBench(spark, postgres, tmp_path).write
+
+
+@pytest.fixture
+def table(postgres: Postgres, request: pytest.FixtureRequest) -> str:
+    """Name of a table for this test alone, in a schema of its own."""
+    schema = "s" + format(abs(hash(request.node.nodeid)), "x")
+    postgres.run(f'CREATE SCHEMA "{schema}"')
+    return f"{schema}.orders"
 
 
 @pytest.fixture

@@ -1,18 +1,15 @@
 """Rows to a real PostgreSQL: after any failure each batch is there once and complete."""
 
-import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import sparks
+from harness.jdbcbench import COLUMNS, WriteRows, staging_tables
 from harness.postgres import Postgres
 from harness.sampling import sampled
 from harness.waiting import within
-from mainstem import names
 from mainstem.dataframes.sinks.database import _Database
 from mainstem.runtime.failures.classification import classify
 from py4j.protocol import Py4JJavaError
@@ -21,63 +18,6 @@ from pyspark.sql import SparkSession
 
 
 pytestmark = pytest.mark.S32
-Run = Callable[..., SparkSession]
-SCHEMA = "id INT, name STRING, price DECIMAL(10,2), at TIMESTAMP, tags ARRAY<STRING>, doc STRING"
-COLUMNS = "id int, name text, price numeric(10,2), at timestamptz, tags text[], doc jsonb"
-
-
-@pytest.fixture
-def run(spark: SparkSession, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a query that writes a table, over new rows to its end."""
-    postgres.secret(tmp_path / "secrets", "pg")
-    monkeypatch.setenv(names.ENV_SECRETS, str(tmp_path / "secrets"))
-    (tmp_path / "in").mkdir()
-    count = 0
-
-    def once(
-        rows: list[dict[str, Any]],
-        table: str,
-        upsert: list[str] | None = None,
-        mode: str = "append",
-        sql: str | None = None,
-        properties: dict[str, str] | None = None,
-    ) -> SparkSession:
-        nonlocal count
-        count += 1
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / "in" / f"{count}.json").write_text(lines)
-        sink: dict[str, Any] = {"connection": "shop", "table": table}
-        sink |= {"upsert": {"keys": upsert}} if upsert else {}
-        shop = {"url": postgres.url, "secretRef": {"name": "pg"}, "properties": properties or {}}
-        spec = {
-            "connections": [{"name": "shop", "jdbc": shop}],
-            "sources": [{"name": "lines", "files": {"path": f"{tmp_path}/in", "format": "json", "schema": SCHEMA}}],
-            "views": [{"name": "v", "sql": sql or "SELECT * FROM lines"}],
-            "queries": [
-                {"name": "q", "from": "v", "outputMode": mode, "to": [{"name": "t", "jdbc": sink}],
-                 "state": {"partitions": 1}},
-            ],
-            "checkpoints": {"location": f"{tmp_path}/checkpoints"},
-        }  # fmt: skip
-        return sparks.run(spark, spec)
-
-    return once
-
-
-@pytest.fixture
-def table(postgres: Postgres, request: pytest.FixtureRequest) -> str:
-    """Name of a table for this test alone, in a schema of its own."""
-    schema = "s" + format(abs(hash(request.node.nodeid)), "x")
-    postgres.run(f'CREATE SCHEMA "{schema}"')
-    return f"{schema}.orders"
-
-
-def staging_tables(postgres: Postgres, table: str) -> int:
-    """How many staging tables lie beside a table: other tests of this server have their own."""
-    schema = table.partition(".")[0]
-    beside = f"schemaname = '{schema}' AND tablename LIKE 'mainstem_staging%'"
-    [(count,)] = postgres.run(f"SELECT count(*) FROM pg_tables WHERE {beside}")
-    return int(count)
 
 
 def forget_commit(tmp_path: Path, batch: int) -> None:
@@ -87,7 +27,7 @@ def forget_commit(tmp_path: Path, batch: int) -> None:
 
 
 def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
-    run: Run, postgres: Postgres, table: str, tmp_path: Path
+    write_rows: WriteRows, postgres: Postgres, table: str, tmp_path: Path
 ) -> None:
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     row = {
@@ -98,9 +38,9 @@ def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
         "tags": ["a", "b"],
         "doc": '{"x": 1}',
     }
-    run([row, {}], table)
+    write_rows([row, {}], table)
     forget_commit(tmp_path, 0)
-    run([{"id": 3}], table)
+    write_rows([{"id": 3}], table)
     rows = postgres.run(
         f"SELECT id, name, price::text, extract(epoch FROM at)::bigint, tags, doc->>'x' FROM {table} ORDER BY 1 NULLS FIRST"
     )
@@ -117,26 +57,27 @@ def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
 
 
 def test_a_driver_killed_between_staging_and_commit_writes_the_batch_once(
-    run: Run, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
+    write_rows: WriteRows, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
 
-    def die(*_args: object) -> None:
+    def die(self: _Database, *_args: object) -> None:
+        self._connection.close()
         raise RuntimeError("staged, not committed")
 
     with monkeypatch.context() as patch:
         patch.setattr(_Database, "commit", die)
         with pytest.raises(StreamingQueryException):
-            run([{"id": 1}, {"id": 2}], table)
+            write_rows([{"id": 1}, {"id": 2}], table)
     assert staging_tables(postgres, table) == 1
     assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
-    run([{"id": 3}], table)
+    write_rows([{"id": 3}], table)
     assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,), (3,)]
     assert staging_tables(postgres, table) == 0
 
 
 def test_a_task_that_ran_twice_counts_once(
-    run: Run, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
+    write_rows: WriteRows, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Spark's writer commits each partition; one whose success was not reported is written again."""
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
@@ -149,7 +90,7 @@ def test_a_task_that_ran_twice_counts_once(
         commit(self, target, checkpoint, batch, staging, written)
 
     monkeypatch.setattr(_Database, "commit", twice)
-    run([{"id": 1}, {"id": 2}], table)
+    write_rows([{"id": 1}, {"id": 2}], table)
     assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,)]
 
 
@@ -172,7 +113,7 @@ def crash(postgres: Postgres, staging: str) -> None:
 @pytest.mark.parametrize("pooled", sampled([True, False], every=2))
 @pytest.mark.parametrize("upsert", sampled([None, ["id"]], every=2))
 def test_a_database_crash_between_staging_and_move_repeats_the_batch_without_duplicates(
-    run: Run,
+    write_rows: WriteRows,
     spark: SparkSession,
     postgres: Postgres,
     table: str,
@@ -201,30 +142,30 @@ def test_a_database_crash_between_staging_and_move_repeats_the_batch_without_dup
     with monkeypatch.context() as patch:
         patch.setattr(_Database, "commit", crashing)
         with pytest.raises(StreamingQueryException) as failed:
-            run([{"id": 1}, {"id": 2}], table, upsert)
+            write_rows([{"id": 1}, {"id": 2}], table, upsert)
     assert classify(failed.value).reason == ("StagedRowsLost" if pooled else "DatabaseUnreachable")
-    run([{"id": 3}], table, upsert)
+    write_rows([{"id": 3}], table, upsert)
     assert postgres.run(f"SELECT id FROM {table} ORDER BY 1") == [(1,), (2,), (3,)]
 
 
 def test_an_upsert_keeps_the_newest_count_and_restores_a_deleted_key(
-    run: Run, postgres: Postgres, table: str, tmp_path: Path
+    write_rows: WriteRows, postgres: Postgres, table: str, tmp_path: Path
 ) -> None:
     postgres.run(f"CREATE TABLE {table} (name text PRIMARY KEY, n bigint)")
     counts = "SELECT coalesce(name, '?') AS name, count(*) AS n FROM lines GROUP BY 1"
-    run([{"name": "a"}, {"name": "a"}, {"name": "b"}], table, ["name"], "update", counts)
+    write_rows([{"name": "a"}, {"name": "a"}, {"name": "b"}], table, ["name"], "update", counts)
     forget_commit(tmp_path, 0)
-    run([{"name": "a"}, {}], table, ["name"], "update", counts)
+    write_rows([{"name": "a"}, {}], table, ["name"], "update", counts)
     assert postgres.run(f"SELECT * FROM {table} ORDER BY 1") == [("?", 1), ("a", 3), ("b", 1)]
     postgres.run(f"DELETE FROM {table} WHERE name = 'b'")
-    run([{"name": "b"}], table, ["name"], "update", counts)
+    write_rows([{"name": "b"}], table, ["name"], "update", counts)
     assert postgres.run(f"SELECT * FROM {table} ORDER BY 1") == [("?", 1), ("a", 3), ("b", 2)]
 
 
-def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) -> None:
+def test_complete_replaces_all_rows(write_rows: WriteRows, postgres: Postgres, table: str) -> None:
     postgres.run(f"CREATE TABLE {table} (n bigint)")
-    run([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")
-    run([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")
+    write_rows([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")
+    write_rows([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")
     assert postgres.run(f"SELECT n FROM {table}") == [(2,)]
 
 
@@ -240,28 +181,37 @@ def test_complete_replaces_all_rows(run: Run, postgres: Postgres, table: str) ->
     ),
 )
 def test_a_table_that_cannot_take_the_rows_is_reported_before_the_first_batch(
-    run: Run, postgres: Postgres, table: str, columns: str | None, upsert: list[str] | None, message: str
+    write_rows: WriteRows,
+    postgres: Postgres,
+    table: str,
+    columns: str | None,
+    upsert: list[str] | None,
+    message: str,
 ) -> None:
     if columns:
         postgres.run(f"CREATE TABLE {table} ({columns})")
     with pytest.raises(Py4JJavaError, match=message):
-        run([{"id": 1}], table, upsert)
+        write_rows([{"id": 1}], table, upsert)
 
 
-def test_a_hanging_database_fails_the_query_in_time(run: Run, postgres: Postgres, table: str) -> None:
+def test_a_hanging_database_fails_the_query_in_time(
+    write_rows: WriteRows, postgres: Postgres, table: str
+) -> None:
     """By default the JDBC driver would wait without end and block all queries."""
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     postgres.process.send(signal.SIGSTOP)
     try:
         with pytest.raises(Py4JJavaError, match="The connection attempt failed"):
-            run([{"id": 1}], table, properties={"socketTimeout": "2"})
+            write_rows([{"id": 1}], table, properties={"socketTimeout": "2"})
     finally:
         postgres.process.send(signal.SIGCONT)
 
 
-def test_no_password_is_shown(run: Run, spark: SparkSession, postgres: Postgres, table: str) -> None:
+def test_no_password_is_shown(
+    write_rows: WriteRows, spark: SparkSession, postgres: Postgres, table: str
+) -> None:
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
-    run([{"id": 1}], table)
+    write_rows([{"id": 1}], table)
     store = spark._jsparkSession.sharedState().statusStore()
     plans = store.executionsList()
     shown = "".join(

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow
 import pytest
 from deltalake import write_deltalake
+from harness.corners import CORNERS, came_back
 from harness.sampling import only
 from harness.supervisor_loop import Stage
 from mainstem.dataframes.sinks.partition_values import quote
@@ -16,30 +17,12 @@ from mainstem.dataframes.sinks.stored_values import Stored
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.model.status.states import QueryState
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 
 pytestmark = pytest.mark.S26
-CORNERS: dict[str, tuple[str, ...]] = {
-    "TINYINT": ("-128", "1", "2"),
-    "SMALLINT": ("32767", "2047"),
-    "INT": ("2147483647", "-2147483648", "16777217"),
-    "BIGINT": ("9223372036854775807", "-9223372036854775808", "9007199254740993"),
-    "FLOAT": ("0.1", "1e-30", "1.5", "3.4028235e38", "'NaN'", "16777216"),
-    "DOUBLE": ("0.1", "1e-30", "2.7", "1e300", "'NaN'", "'-Infinity'", "9007199254740992"),
-    "DECIMAL(6,0)": ("999999", "-1"),
-    "DECIMAL(8,4)": ("1.2345", "9999.9999"),
-    "DECIMAL(38,18)": ("1.000000000000000001", "12345678901234567890"),
-    "BOOLEAN": ("true", "false"),
-    "STRING": ("''", "' 1'", "'1.50'", "'2024-01-02T23:59:59Z'", "'yes'", "'é'", "'a'"),
-    "BINARY": ("X''", "X'FF'", "X'61'"),
-    "DATE": ("'0001-01-01'", "'1582-10-04'", "'2024-10-27'", "'9999-12-31'"),
-    "TIMESTAMP": ("'2024-10-27T00:30:00.000001Z'", "'2024-10-27T01:30:00Z'", "'0001-01-02T00:00:00Z'"),
-    "TIMESTAMP_NTZ": ("'2024-10-27 02:30:00.000001'", "'2024-03-31 02:30:00'", "'9999-12-30 23:59:59'"),
-}  # fmt: skip
-"""Values of each type, as SQL."""
 NUMBERS = (
     "TINYINT",
     "SMALLINT",
@@ -71,7 +54,7 @@ def test_only_types_that_alter_values_are_refused_and_values_of_the_others_come_
     for kind, values in CORNERS.items():
         rows = session.sql(" UNION ALL ".join(f"SELECT CAST({value} AS {kind}) AS v" for value in values))
         known = [stored for stored in CORNERS if stored != kind and has_conversion(rows, kind, stored)]
-        come_back = rows.select(*(came_back(kind, stored).alias(stored) for stored in known))
+        come_back = rows.select(*(came_back("v", kind, stored).alias(stored) for stored in known))
         refused = [stored for stored in known if may_alter(kinds[kind], kinds[stored], time_zone)]
         equal = come_back.agg(*(F.count(quote(stored)).alias(stored) for stored in known)).first().asDict()
         wrong += [
@@ -101,11 +84,6 @@ def has_conversion(rows: DataFrame, kind: str, stored: str) -> bool:
         return bool(rows.select(F.col("v").try_cast(stored).try_cast(kind)).columns)
     except AnalysisException:
         return False
-
-
-def came_back(kind: str, stored: str) -> Column:
-    """The value if it is the same when it was converted to the other type and back; else null."""
-    return F.when(F.col("v").try_cast(stored).try_cast(kind).eqNullSafe(F.col("v")), F.col("v"))
 
 
 NARROW = (

@@ -126,6 +126,30 @@ CASES = [
         permanent=False,
     ),
     *(
+        Case(
+            f"a row that a database refuses: {text[:40]}",
+            stream(f'java.sql.BatchUpdateException: Batch entry 0 INSERT INTO "t" ("v") VALUES (?) was aborted: ERROR: {text}')
+            + note,
+            "DatabaseRefused",
+            f"the database refuses: {message}",
+            permanent=False,
+        )
+        for text, note, message in (
+            (
+                'invalid input syntax for type json: "{secret"  Call getNextException to see other errors in the batch.',
+                "\nmainstem: the database reads the text of 'doc' (json)",
+                "invalid input syntax for type json; it reads the text of 'doc' (json)",
+            ),
+            ('invalid input value for enum mood: "secret\nsecret"  Call getNextException', "", "invalid input value for enum mood"),
+            (
+                'duplicate key value violates unique constraint "t_pkey"  Call getNextException to see other errors in the batch.',
+                "",
+                'duplicate key value violates unique constraint "t_pkey"',
+            ),
+            ('null value in column "v" of relation "t" violates', "", 'null value in column "v" of relation "t" violates'),
+        )
+    ),
+    *(
         Case(f"refused credentials: {text[:60]}", stream(text), reason, message, permanent=False)
         for text, reason, message in (
             *(

@@ -38,9 +38,9 @@ def build(
         Py4JJavaError: a database refuses a sink.
     """
     frame = relation(session, graph, query, guard)
-    if problems := types_too_narrow(graph, query, frame):
-        raise SpecInvalid(problems)
     known = connections(graph)
+    if problems := types_too_narrow(graph, query, frame, known):
+        raise SpecInvalid(problems)
     if not frame.isStreaming:
         return BatchQuery(ordered(frame, query), query, known)
     return writer(frame, query, checkpoint(graph, query), known)

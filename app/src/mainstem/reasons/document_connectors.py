@@ -102,6 +102,12 @@ TYPE_TOO_NARROW: Final = document_problem(
     " DECIMAL loses digits. Or a merge would compare text with a number. See [Types of a table](delta.md#types-of-an-existing-table).",
     "CAST the column in a view to the table's type, if the loss is meant, or change the type in the table.",
 )
+TYPE_NOT_SUPPORTED: Final = document_problem(
+    "TypeNotSupported",
+    "A column of a PostgreSQL table does not take the type that the query has for it: a STRUCT, a MAP or a VARIANT, or a"
+    " number for a `uuid`. See [Types of a PostgreSQL table](connectors.md#types-of-a-postgresql-table).",
+    "Convert the column in a view: `to_json(v)`, or a CAST.",
+)
 TIME_NEEDS_OFFSET: Final = document_problem(
     "TimeNeedsOffset",
     "A Kafka sink writes a TIMESTAMP as a string without its offset: as key, value, topic or header. In a time zone that"

@@ -9,14 +9,17 @@ only if their number equals the number that the tasks wrote.
 """
 
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.dataframes.options import jdbc
+from mainstem.dataframes.sinks.postgres_types import PostgresColumn
+from mainstem.dataframes.sinks.postgres_values import PostgresTable
 from mainstem.dataframes.sinks.staging import PARTITION, Target
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.language.model.connections import JdbcConnection
@@ -25,10 +28,25 @@ from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 
 STAGED_ROWS_LOST: Final = "StagedRowsLost"
 """Prefix of the error message of a batch whose staged rows are lost."""
+TABLE_CHANGED: Final = "mainstem:TableChanged:"
+"""Prefix of the error message of a batch whose table has other types than its staging table."""
 _WRITTEN: Final = "mainstem_written"
 _LOCK_TIMEOUT: Final = "60s"
 # Strings can be written to uuid, json and enum columns; and the message of a failure contains no row.
 _DEFAULTS: Final = {"stringtype": "unspecified", "logServerErrorDetail": "false"}
+
+
+def table(
+    session: SparkSession, sink: JdbcSink, connection: JdbcConnection, columns: Sequence[str]
+) -> PostgresTable:
+    """The columns of the sink's table that a query writes.
+
+    Raises:
+        Py4JJavaError: the database refuses the table or a column.
+    """
+    target = Target(sink, "append", columns)
+    with _connection(session, _DEFAULTS | jdbc.options(connection)) as database:
+        return _table(session, database.columns(target.read(target.table)))
 
 
 def writer(
@@ -51,14 +69,19 @@ def writer(
             if database.newest(target, checkpoint) >= batch_id:
                 return
             database.clear(target, checkpoint)
-            staging = target.staging_name(checkpoint, uuid.uuid4().hex[:8])
-            database.run(target.create_staging_table(staging))
-            rows = _CountedRows(batch.withColumn(PARTITION, F.spark_partition_id()))
-            jdbc_options = dict(sink.options) | options | {"dbtable": staging}
-            rows.frame.write.format("jdbc").options(**jdbc_options).mode("append").save()
-            database.commit(target, checkpoint, batch_id, staging, rows.row_count())
+            with database.staging_table(target, checkpoint) as staging:
+                known = _table(session, database.columns(target.read(staging)))
+                rows = _CountedRows(known.converted(batch).withColumn(PARTITION, F.spark_partition_id()))
+                jdbc_options = dict(sink.options) | options | {"dbtable": staging}
+                with known.explained():
+                    rows.frame.write.format("jdbc").options(**jdbc_options).mode("append").save()
+                database.commit(target, checkpoint, batch_id, staging, rows.row_count())
 
     return write
+
+
+def _table(session: SparkSession, columns: Sequence[PostgresColumn]) -> PostgresTable:
+    return PostgresTable(columns, str(session.conf.get("spark.sql.session.timeZone")))
 
 
 class _CountedRows:
@@ -104,11 +127,38 @@ class _Database:
         sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE starts_with(tablename::text, ?)"
         self.run([f"DROP TABLE IF EXISTS {table}" for (table,) in self._rows(sql, target.prefix(checkpoint))])
 
+    @contextmanager
+    def staging_table(self, target: Target, checkpoint: str) -> Iterator[str]:
+        """A new staging table, by its quoted name. If the batch fails, it is dropped, unless the connection is lost too."""
+        staging = target.staging_name(checkpoint, uuid.uuid4().hex[:8])
+        self.run(target.create_staging_table(staging))
+        try:
+            yield staging
+        except Exception:
+            with suppress(Py4JJavaError):  # the next batch drops it
+                self._connection.rollback()
+                self.run([f"DROP TABLE IF EXISTS {staging}"])
+            raise
+
+    def columns(self, sql: str) -> list[PostgresColumn]:
+        """The columns of a query's result. Until the end of the transaction, nobody can change the table that it reads."""
+        described = self._connection.createStatement().executeQuery(sql).getMetaData()
+        return [
+            PostgresColumn(
+                str(described.getColumnName(index)),
+                str(described.getColumnTypeName(index)),
+                int(described.getPrecision(index)),
+                int(described.getScale(index)),
+            )
+            for index in range(1, described.getColumnCount() + 1)
+        ]
+
     def commit(self, target: Target, checkpoint: str, batch: int, staging: str, row_count: int) -> None:
         """Move the staged rows and record the batch in one transaction; do nothing if the batch is already recorded.
 
         Raises:
-            RuntimeError: `StagedRowsLost`: the number of staged rows differs from the number that the tasks wrote.
+            RuntimeError: `StagedRowsLost`: the number of staged rows differs from the number that the tasks wrote; or
+                `TableChanged`.
         """
         if not self._rows(target.record_batch(), checkpoint, target.table, str(batch)):
             return
@@ -118,6 +168,9 @@ class _Database:
                 f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged_count} of the {row_count} rows of the "
                 "batch: the database crashed or failed over; the batch runs again"
             )
+        before, now = (self.columns(target.read(each)) for each in (staging, target.table))
+        if before != now:
+            raise RuntimeError(f"{TABLE_CHANGED} {_difference(before, now)} in {target.table}")
         self.run(target.move(staging))
 
     def _rows(self, sql: str, *values: str) -> list[tuple[str | None, ...]]:
@@ -130,6 +183,15 @@ class _Database:
         while result_set.next():
             rows.append(tuple(result_set.getString(index + 1) for index in range(width)))
         return rows
+
+
+def _difference(before: Iterable[PostgresColumn], now: Iterable[PostgresColumn]) -> str:
+    changed = (
+        f"{column.name!r} was {was}, and is {column}"
+        for was, column in zip(before, now, strict=True)
+        if was != column
+    )
+    return ", ".join(changed)
 
 
 @contextmanager

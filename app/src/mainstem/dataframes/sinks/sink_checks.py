@@ -13,37 +13,20 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StringType, StructType
 
 from mainstem import reasons
+from mainstem.dataframes.options.connections import Connections
+from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.dataframes.sinks.sequence import written
-from mainstem.dataframes.sinks.stored_types import Misfit
 from mainstem.dataframes.sinks.stored_values import stored, too_narrow
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
-from mainstem.language.model.connectors.delta import DeltaSink
+from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
 from mainstem.language.yaml.yamltext import Path, render_path
-
-
-def types_too_narrow(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
-    """A problem for each column whose values the existing table of a sink may alter; reads the tables."""
-    at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
-    return [
-        Problem(0, 0, render_path((*at, index, "delta")), f"{query.from_!r}: {too_narrow(column)}", reasons.TYPE_TOO_NARROW)
-        for index, sink in enumerate(query.to)
-        if sink.delta
-        for column in _too_narrow(frame, sink.delta)
-    ]  # fmt: skip
-
-
-def _too_narrow(frame: DataFrame, sink: DeltaSink) -> list[Misfit]:
-    session = frame.sparkSession
-    table = stored(session, sink, metadata(session, sink.path))
-    columns = StructType(written(frame, sink.merge)) if sink.merge else frame.schema
-    return table.misfits(columns) if table else []
 
 
 class _Misfit(NamedTuple):
@@ -52,6 +35,36 @@ class _Misfit(NamedTuple):
     path: Path
     message: str
     reason: reasons.Reason
+
+
+def types_too_narrow(graph: Graph, query: Query, frame: DataFrame, connections: Connections) -> list[Problem]:
+    """A problem for each column whose values the existing table of a sink may alter, or does not take; reads the tables.
+
+    Raises:
+        Py4JJavaError: a database refuses a table or a column.
+    """
+    at: Path = ("spec", "queries", graph.spec.queries.index(query), "to")
+    return [
+        Problem(0, 0, render_path((*at, index, *path)), f"{query.from_!r}: {message}", reason)
+        for index, sink in enumerate(query.to)
+        for path, message, reason in _of_table(sink, frame, connections)
+    ]
+
+
+def _of_table(sink: Sink, frame: DataFrame, connections: Connections) -> Iterator[_Misfit]:
+    if sink.delta:
+        session = frame.sparkSession
+        table = stored(session, sink.delta, metadata(session, sink.delta.path))
+        columns = StructType(written(frame, sink.delta.merge)) if sink.delta.merge else frame.schema
+        for column in table.misfits(columns) if table else []:
+            yield _Misfit(("delta",), too_narrow(column), reasons.TYPE_TOO_NARROW)
+    if sink.jdbc and sink.jdbc.delivery == "exactlyOnce":
+        connection = connections.get(JdbcConnection, sink.jdbc.connection)
+        in_database = database.table(frame.sparkSession, sink.jdbc, connection, frame.columns)
+        for column in in_database.misfits(frame.schema):
+            yield _Misfit(("jdbc",), too_narrow(column), reasons.TYPE_TOO_NARROW)
+        for untaken in in_database.untaken(frame.schema):
+            yield _Misfit(("jdbc",), str(untaken), reasons.TYPE_NOT_SUPPORTED)
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:

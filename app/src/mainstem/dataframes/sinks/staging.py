@@ -43,7 +43,7 @@ class Target:
 
         It writes nothing.
         """
-        return f"EXPLAIN {self.insert(f'SELECT {self._columns} FROM {self.table} WHERE false')}"
+        return f"EXPLAIN {self.insert(self.read(self.table))}"
 
     def create_batches_table(self) -> list[str]:
         """The statements that create the table of batches if it does not exist."""
@@ -87,6 +87,10 @@ class Target:
             f"ALTER TABLE {staging} ADD COLUMN {PARTITION} int",
             f"ALTER TABLE {staging} ADD COLUMN {_ATTEMPT} bigint DEFAULT txid_current()",
         ]
+
+    def read(self, table: str) -> str:
+        """A query that describes the columns of a table that the query writes; it reads no row."""
+        return f"SELECT {self._columns} FROM {table} WHERE false"
 
     def count_staged_rows(self, staging: str) -> str:
         """The query for the number of rows that `move` moves."""

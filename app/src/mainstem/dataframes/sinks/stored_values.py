@@ -3,7 +3,7 @@
 Delta itself would convert by the rules of an INSERT, which cut and round.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -25,7 +25,7 @@ CAST_OR_WIDEN: Final = "CAST it in a view to that type if the loss is meant, or 
 class TypeTooNarrowError(Exception):
     """A table's columns have types that may alter values of the query; the table has changed since the query started."""
 
-    def __init__(self, columns: list[Misfit]) -> None:
+    def __init__(self, columns: Iterable[object]) -> None:
         super().__init__(f"{TYPE_TOO_NARROW} {', '.join(map(str, columns))}")
 
 

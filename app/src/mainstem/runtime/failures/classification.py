@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mainstem import logs, reasons
 from mainstem.dataframes.sinks.batches import SINK_NOTE
+from mainstem.dataframes.sinks.postgres_values import PARSED_NOTE
 from mainstem.errors import Fenced, NotReady, SpecInvalid
 from mainstem.language.model.status.states import OUTAGES
 from mainstem.runtime.failures import changes, tracebacks
@@ -69,6 +70,7 @@ _WRAPPERS: Final = re.compile(
     r"Job aborted due to stage failure: .*?\(executor \S+\): |Job aborted due to stage failure: .*?executor driver\): "
 )
 _SINK: Final = re.compile(rf"^[ |]*{SINK_NOTE}('[^'\n]*')$", re.MULTILINE)
+_PARSED: Final = re.compile(rf"^[ |]*{PARSED_NOTE}([^\n]*)$", re.MULTILINE)
 _STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
 
 
@@ -85,7 +87,15 @@ def classify(error: Any) -> Failure:
 
 def classify_text(text: str) -> Failure:
     """The failure that the text of a chain of causes describes; pure."""
-    return in_sink(_classify_text(_SINK.sub("", text)), text)
+    return in_sink(_of_columns(_classify_text(_SINK.sub("", text)), text), text)
+
+
+def _of_columns(failure: Failure, text: str) -> Failure:
+    """The failure with the columns of which the database refuses a text, for its own message does not name them."""
+    parsed = _PARSED.search(text)
+    if failure.reason != reasons.DATABASE_REFUSED or parsed is None:
+        return failure
+    return replace(failure, message=_short(f"{failure.message}; it reads the text of {parsed[1]}"))
 
 
 def in_sink(failure: Failure, text: str) -> Failure:

@@ -220,7 +220,8 @@ FAILURE_PATTERNS: Final = (
         "{detail}",
     ),
     _pattern(
-        r"(PSQL|BatchUpdate)Exception: (?:[^\n]*aborted: )?ERROR: (?P<detail>[^\n]*)",
+        # PostgreSQL puts the value behind a colon, and the driver puts advice for programmers behind the message.
+        r"(PSQL|BatchUpdate)Exception: (?:[^\n]*aborted: )?ERROR: (?P<detail>[^\n]*?)(?:: \"|  Call getNextException|\n|\Z)",
         reasons.DATABASE_REFUSED,
         "the database refuses: {detail}",
     ),

@@ -1,0 +1,248 @@
+"""A PostgreSQL table has each value as the query has it, or the query fails and names column and remedy."""
+
+from typing import Any
+
+import pytest
+from harness.corners import CORNERS, came_back
+from harness.jdbcbench import WriteRows, staging_tables
+from harness.postgres import Postgres
+from harness.sampling import only, sampled
+from mainstem.dataframes.sinks import database
+from mainstem.dataframes.sinks.database import _Database
+from mainstem.dataframes.sinks.postgres_types import taken_types
+from mainstem.errors import SpecInvalid
+from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
+from mainstem.runtime.failures.classification import classify
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+
+pytestmark = [pytest.mark.S26, pytest.mark.S32]
+TYPES = (
+    "smallint", "integer", "bigint", "numeric", "numeric(6,0)", "numeric(8,4)", "numeric(50,20)", "real", "double precision",
+    "boolean", "text", "varchar(40)", "char(40)", "bytea", "date", "timestamp", "timestamp(3)", "timestamptz", "money", "integer[]",
+)  # fmt: skip
+"""Types of PostgreSQL that read no text, at least one of each kind that is treated in another way; and some that take nothing."""
+ARRAYS = [
+    ("ARRAY<INT>", "integer[]", "array(1, null, -2147483648)", "{1,NULL,-2147483648}"),
+    ("ARRAY<INT>", "smallint[]", "array(32767)", "{32767}"),
+    ("ARRAY<INT>", "integer[]", "array()", "{}"),
+    ("ARRAY<ARRAY<INT>>", "bigint[]", "array(array(1, 2), array(3, 4))", "{{1,2},{3,4}}"),
+    ("ARRAY<STRING>", "text[]", "array('a,b', '', null, 'NULL', '{}', 'é')", '{"a,b","",NULL,"NULL","{}",é}'),
+    ("ARRAY<STRING>", "varchar(3)[]", "array('abc')", "{abc}"),
+    ("ARRAY<DECIMAL(8,4)>", "numeric(10,4)[]", "array(1.2345)", "{1.2345}"),
+    ("ARRAY<TIMESTAMP>", "timestamptz[]", "array('2024-10-27T00:30:00Z')", '{"2024-10-27 00:30:00+00"}'),
+    ("ARRAY<DATE>", "date[]", "array('0001-01-01')", "{0001-01-01}"),
+    ("ARRAY<DOUBLE>", "double precision[]", "array(0.1, 'NaN')", "{0.1,NaN}"),
+    ("ARRAY<BOOLEAN>", "boolean[]", "array(true, null)", "{t,NULL}"),
+]
+"""Type and value in the query; type and text in the table."""
+
+
+def opened(postgres: Postgres, table: str) -> tuple[JdbcSink, JdbcConnection]:
+    """A sink of the table, and a connection."""
+    connection = JdbcConnection.model_validate({"url": postgres.url, "secretRef": {"name": "pg"}})
+    return JdbcSink.model_validate({"connection": "shop", "table": table}), connection
+
+
+@pytest.mark.usefixtures("write_rows")
+@pytest.mark.parametrize("time_zone", only(("Europe/Zurich", "UTC", "Asia/Tokyo"), ("Europe/Zurich",)))
+def test_each_value_arrives_as_it_is_or_its_type_is_refused(
+    spark: SparkSession, postgres: Postgres, table: str, time_zone: str
+) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", time_zone)
+    pairs = {f"c{i}": pair for i, pair in enumerate((kind, stored) for kind in CORNERS for stored in TYPES)}
+    postgres.run(
+        f"CREATE TABLE {table} (id bigint, {', '.join(f'{c} {stored}' for c, (_, stored) in pairs.items())})"
+    )
+    values = {kind: ", ".join(f"CAST({value} AS {kind})" for value in row) for kind, row in CORNERS.items()}
+    rows = session.range(max(map(len, CORNERS.values()))).selectExpr(
+        "id", *(f"get(array({values[kind]}), CAST(id AS INT)) AS {c}" for c, (kind, _) in pairs.items())
+    )
+    sink, connection = opened(postgres, table)
+    known = database.table(session, sink, connection, rows.columns)
+    refused = {each.column for each in (*known.misfits(rows.schema), *known.untaken(rows.schema))}
+    assert "c0" not in refused
+    taken = {c: pair for c, pair in pairs.items() if c not in refused}
+    there = {each.name: each.dataType.simpleString() for each in taken_types(rows.schema, known.columns)}
+    rows = rows.select("id", *(fitting(c, *pair, there[c]).alias(c) for c, pair in taken.items())).cache()
+    database.writer(session, sink, connection, "append", rows.columns)(rows, 0)
+
+    texts = postgres.run(
+        f"SELECT id, {', '.join(f'{text(c, stored, there[c])}::text' for c, (_, stored) in taken.items())} FROM {table}"
+    )
+    schema = ", ".join(["id BIGINT", *(f"{c} STRING" for c in taken)])
+    back = session.createDataFrame(texts, schema).select(
+        "id", *(read(c, *pair, there[c]).alias(f"{c}_") for c, pair in taken.items())
+    )
+    altered = (
+        rows.join(back, "id")
+        .agg(*(F.count_if(~F.col(c).eqNullSafe(F.col(f"{c}_"))).alias(c) for c in taken))
+        .first()
+    )
+    wrong = [f"{' in '.join(taken[c])}: {count}" for c, count in altered.asDict().items() if count]
+    assert not wrong, wrong
+    counts = rows.agg(*(F.count(c).alias(c) for c in taken)).first().asDict()
+    assert {taken[c][1] for c, count in counts.items() if count} == set(TYPES) - {"money", "integer[]"}
+
+
+def fitting(column: str, kind: str, stored: str, there: str) -> Column:
+    """The value, if the table's type has it."""
+    value = came_back(column, kind, there)
+    if stored == "timestamp(3)":
+        return F.when(F.date_trunc("MILLISECOND", value.cast("TIMESTAMP")) == value.cast("TIMESTAMP"), value)
+    return value
+
+
+def text(column: str, stored: str, there: str) -> str:
+    """SQL of PostgreSQL for the text of a value; of an instant for its microseconds, for a text may have a year before 1."""
+    is_instant = stored.startswith("timestamp") and there == "timestamp"
+    return f"(extract(epoch FROM {column}) * 1000000)::bigint" if is_instant else column
+
+
+def read(column: str, kind: str, stored: str, there: str) -> Column:
+    """The value in the type of the query, from PostgreSQL's text."""
+    text = F.col(column)
+    if there == "binary":
+        return F.unhex(F.substring(text, 3, 1000)).cast(kind)
+    if stored == "char(40)":
+        text = F.rtrim(text)
+    if stored.startswith("numeric"):
+        text = F.regexp_replace(text, r"\.0+$", "")
+    if stored.startswith("timestamp") and there == "timestamp":
+        return F.timestamp_micros(text.cast("BIGINT")).cast(kind)
+    return text.cast(there).cast(kind)
+
+
+@pytest.mark.usefixtures("write_rows")
+def test_arrays_arrive_as_they_are(spark: SparkSession, postgres: Postgres, table: str) -> None:
+    columns = [f"c{index}" for index in range(len(ARRAYS))]
+    postgres.run(
+        f"CREATE TABLE {table} ({', '.join(f'{c} {row[1]}' for c, row in zip(columns, ARRAYS, strict=True))})"
+    )
+    rows = spark.newSession().sql(
+        f"SELECT {', '.join(f'CAST({row[2]} AS {row[0]}) AS {c}' for c, row in zip(columns, ARRAYS, strict=True))}"
+    )
+    sink, connection = opened(postgres, table)
+    database.writer(rows.sparkSession, sink, connection, "append", columns)(rows, 0)
+    [texts] = postgres.run(f"SELECT {', '.join(f'{c}::text' for c in columns)} FROM {table}")
+    assert list(texts) == [row[3] for row in ARRAYS]
+
+
+WIDE = "i DOUBLE, d DECIMAL(10,4), day TIMESTAMP, f DOUBLE, n STRING, s STRUCT<x: INT>, v VARIANT, u INT, list ARRAY<DOUBLE>"
+NARROW = "i integer, d numeric(10,2), day date, f real, n numeric, s jsonb, v jsonb, u uuid, list integer[]"
+REFUSED = [
+    ("TypeTooNarrow", "'i' is DOUBLE, and INT in the table"),
+    ("TypeTooNarrow", "'d' is DECIMAL(10,4), and DECIMAL(10,2) in the table"),
+    ("TypeTooNarrow", "'day' is TIMESTAMP, and DATE in the table"),
+    ("TypeTooNarrow", "'f' is DOUBLE, and FLOAT in the table"),
+    ("TypeTooNarrow", "'n' is STRING, and DECIMAL"),
+    ("TypeTooNarrow", "'list.element' is DOUBLE, and INT"),
+    (
+        "TypeNotSupported",
+        "'s' is STRUCT<X:INT>, which jsonb in the table does not take; write to_json(s) in a view",
+    ),
+    (
+        "TypeNotSupported",
+        "'v' is VARIANT, which jsonb in the table does not take; write to_json(v) in a view",
+    ),
+    ("TypeNotSupported", "'u' is INT, which uuid in the table does not take; CAST it in a view"),
+]
+
+
+def test_a_table_that_may_alter_values_is_refused_with_each_column(
+    write_rows: WriteRows, postgres: Postgres, table: str
+) -> None:
+    postgres.run(f"CREATE TABLE {table} ({NARROW})")
+    with pytest.raises(SpecInvalid) as refused:
+        write_rows([{}], table, schema=WIDE)
+    problems = refused.value.problems
+    assert {problem.path for problem in problems} == {"spec.queries[0].to[0].jdbc"}
+    shown = [f"{problem.reason}: {problem.message}" for problem in problems]
+    assert len(shown) == len(REFUSED)
+    for reason, message in REFUSED:
+        assert any(each.startswith(f"{reason}: 'v': {message}") for each in shown), (message, shown)
+
+
+NOT_UTF_8 = None
+FAILING: list[tuple[str, str, Any, str, str]] = [
+    ("STRING", "text", "a\0b", "ValueOutOfRange", "'v' has a text with a NUL character, which PostgreSQL cannot store; use replace("),
+    ("STRING", "json", '"a\0"', "ValueOutOfRange", "'v' has a text with a NUL character"),
+    ("ARRAY<STRING>", "text[]", ["a", "\0"], "ValueOutOfRange", "'v' has a text with a NUL character"),
+    ("STRING", "text", NOT_UTF_8, "ValueOutOfRange", "'v' has a text that is not UTF-8"),
+    ("STRING", "varchar(2)", "ab ", "ValueOutOfRange", "'v' has a text that is too long for varchar(2)"),
+    ("STRING", "char(2)", "abc", "ValueOutOfRange", "'v' has a text that is too long for bpchar(2)"),
+    ("ARRAY<STRING>", "varchar(2)[]", ["abc"], "ValueOutOfRange", "'v' has a text that is too long for varchar(2)[]"),
+    ("BIGINT", "integer", 3_000_000_000, "ValueOutOfRange", "'v' is BIGINT, with a value that INT in the table cannot have"),
+    ("BIGINT", "serial", 3_000_000_000, "ValueOutOfRange", "'v' is BIGINT, with a value that INT in the table cannot have"),
+    ("BIGINT", "real", 16777217, "ValueOutOfRange", "'v' is BIGINT, with a value that FLOAT in the table cannot have"),
+    ("DECIMAL(12,2)", "numeric(4,2)", 100, "ValueOutOfRange", "with a value that DECIMAL(4,2) in the table cannot have"),
+    ("ARRAY<BIGINT>", "integer[]", [3_000_000_000], "ValueOutOfRange", "'v.element' is BIGINT, with a value that INT"),
+    ("ARRAY<ARRAY<INT>>", "integer[]", [[1], []], "ValueOutOfRange", "'v' has an array whose arrays are empty, NULL or of different lengths"),
+    ("ARRAY<ARRAY<INT>>", "integer[]", [[]], "ValueOutOfRange", "'v' has an array whose arrays are empty"),
+    ("TIMESTAMP", "timestamp(3)", "2024-01-01T00:00:00.000001Z", "ValueOutOfRange", "'v' has a time with more digits than timestamp"),
+    ("TIMESTAMP", "timestamptz(0)", "2024-01-01T00:00:00.5Z", "ValueOutOfRange", "'v' has a time with more digits than timestamptz"),
+    ("STRING", "time", "01:02:03.1234567", "ValueOutOfRange", "'v' has a time with more digits than time"),
+    ("STRING", "json", "{secret", "DatabaseRefused", "invalid input syntax for type json; it reads the text of 'v' (json)"),
+    ("STRING", "uuid", "secret", "DatabaseRefused", "invalid input syntax for type uuid; it reads the text of 'v' (uuid)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "stored", "value", "reason", "message"), sampled(FAILING, every=4))
+def test_a_value_that_a_column_cannot_have_fails_its_batch_with_the_column_and_leaves_nothing(
+    write_rows: WriteRows,
+    postgres: Postgres,
+    table: str,
+    kind: str,
+    stored: str,
+    value: Any,
+    reason: str,
+    message: str,
+) -> None:
+    postgres.run(f"CREATE TABLE {table} (id int, v {stored})")
+    sql = "SELECT id, CAST(X'FF' AS STRING) AS v FROM lines" if value is NOT_UTF_8 else None
+    with pytest.raises(StreamingQueryException) as failed:
+        write_rows([{"id": 1, "v": value}], table, schema=f"id INT, v {kind}", sql=sql)
+    failure = classify(failed.value)
+    assert failure.reason == reason
+    assert message in failure.message
+    assert "secret" not in failure.message
+    assert staging_tables(postgres, table) == 0
+    assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_a_column_that_was_made_wider_takes_the_batch_that_failed(
+    write_rows: WriteRows, postgres: Postgres, table: str
+) -> None:
+    postgres.run(f"CREATE TABLE {table} (v integer)")
+    with pytest.raises(StreamingQueryException):
+        write_rows([{"v": 3_000_000_000}], table, schema="v BIGINT")
+    postgres.run(f"ALTER TABLE {table} ALTER v TYPE bigint")
+    write_rows([{"v": 1}], table, schema="v BIGINT")
+    assert postgres.run(f"SELECT v FROM {table} ORDER BY 1") == [(1,), (3_000_000_000,)]
+
+
+def test_a_table_that_changes_before_the_commit_gets_nothing_of_the_batch(
+    write_rows: WriteRows, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL would round the staged rows."""
+    postgres.run(f"CREATE TABLE {table} (v numeric(8,4))")
+    commit = _Database.commit
+
+    def narrow(self: _Database, *rest: Any) -> None:
+        postgres.run(f"ALTER TABLE {table} ALTER v TYPE numeric(8,2)")
+        commit(self, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Database, "commit", narrow)
+        with pytest.raises(StreamingQueryException) as failed:
+            write_rows([{"v": 1.2345}], table, schema="v DECIMAL(8,4)")
+    failure = classify(failed.value)
+    assert failure.reason == "TableChanged"
+    assert "'v' was numeric(8,4), and is numeric(8,2)" in failure.message
+    assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
+    with pytest.raises(SpecInvalid, match="1 problem"):
+        write_rows([], table, schema="v DECIMAL(8,4)")
