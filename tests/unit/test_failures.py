@@ -72,9 +72,9 @@ CASES = [
     ),
     Case(
         "a value that the type of the table cannot have",
-        stream("[USER_RAISED_EXCEPTION] mainstem:ValueOutOfRange: 'n' is BIGINT, with a value that INT in the table cannot have SQLSTATE: P0001"),
+        stream("[USER_RAISED_EXCEPTION] mainstem:ValueOutOfRange: 'n' is BIGINT, with a value that INT in the table cannot have; correct them SQLSTATE: P0001"),
         "ValueOutOfRange",
-        "'n' is BIGINT, with a value that INT in the table cannot have; correct or drop such rows in a view, or make the table's column wider",
+        "'n' is BIGINT, with a value that INT in the table cannot have; correct them",
     ),
     Case(
         "a table that was made anew with another type",

@@ -98,7 +98,7 @@ PARTITION_TYPE_NOT_SUPPORTED: Final = document_problem(
 )
 TYPE_TOO_NARROW: Final = document_problem(
     "TypeTooNarrow",
-    "A table exists, and a column's type there would alter values of the query without an error: DOUBLE becomes INT, or a"
+    "A table or a folder of files exists, and a column's type there would alter values of the query without an error: DOUBLE becomes INT, or a"
     " DECIMAL loses digits. Or a merge would compare text with a number. See [Types of a table](delta.md#types-of-an-existing-table).",
     "CAST the column in a view to the table's type, if the loss is meant, or change the type in the table.",
 )

@@ -29,8 +29,8 @@ PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(
 )
 VALUE_OUT_OF_RANGE: Final = query_failure(
     "ValueOutOfRange",
-    "A column has a value that the type of the table's column cannot have, such as 3,000,000,000 for an INT. The message"
-    " names the column and both types.",
+    "A column has a value that the column of the table, or of the files in a folder, cannot have, such as 3,000,000,000 for an"
+    " INT or a NUL character for a text of PostgreSQL. The message names the column and the remedy.",
     "Correct or drop such rows in a view, or make the table's column wider. See [Types of a"
     " table](delta.md#types-of-an-existing-table).",
     Restarted.NO,

@@ -18,7 +18,7 @@ from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.options.triggers import with_trigger
 from mainstem.dataframes.sinks import database, python
 from mainstem.dataframes.sinks.merge import merger
-from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape
+from mainstem.dataframes.sinks.writers import BatchWriter, Native, native, shape, shaper
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.custom import SparkSink
 from mainstem.language.model.connectors.inspection_sinks import ConsoleSink, MemorySink, NoopSink
@@ -250,7 +250,8 @@ def _spark_sink(session: SparkSession, sink: Sink, native: Native, mode: str) ->
         getattr(kind, "$lessinit$greater$default$8")(),
         getattr(kind, "$lessinit$greater$default$9")(),
     ).createSink(_mode(jvm, mode))
-    return lambda batch, batch_id: spark_sink.addBatch(batch_id, shape(batch, sink)._jdf)  # noqa: SLF001
+    shaped = shaper(session, sink)
+    return lambda batch, batch_id: spark_sink.addBatch(batch_id, shaped(batch)._jdf)  # noqa: SLF001
 
 
 def _mode(jvm: Any, mode: str) -> Any:

@@ -68,7 +68,7 @@ class PostgresTable(NamedTuple):
         Raises:
             TypeTooNarrowError: the table has changed since the query started, and may alter values.
         """
-        if columns := [*self.misfits(rows.schema), *self.untaken(rows.schema)]:
+        if columns := self.untaken(rows.schema):
             raise TypeTooNarrowError(columns)
         converted = self._stored(rows.schema).converted(rows)
         kinds = {field.name.lower(): field.dataType for field in converted.schema}
@@ -88,9 +88,7 @@ class PostgresTable(NamedTuple):
             raise
 
     def _stored(self, rows: StructType) -> Stored:
-        return Stored(
-            taken_types(rows, self.columns), self.time_zone, lambda _before, _after: False, frozenset()
-        )
+        return Stored(taken_types(rows, self.columns), self.time_zone, lambda _before, _after: False)
 
 
 def _checked(name: str, kind: DataType, column: PostgresColumn) -> Column:

@@ -16,6 +16,7 @@ from mainstem import reasons
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.delta_table import metadata
+from mainstem.dataframes.sinks.folder_types import in_folder
 from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.dataframes.sinks.sequence import written
@@ -58,6 +59,9 @@ def _of_table(sink: Sink, frame: DataFrame, connections: Connections) -> Iterato
         columns = StructType(written(frame, sink.delta.merge)) if sink.delta.merge else frame.schema
         for column in table.misfits(columns) if table else []:
             yield _Misfit(("delta",), too_narrow(column), reasons.TYPE_TOO_NARROW)
+    if sink.files and (folder := in_folder(frame.sparkSession, sink.files, sink.choice())):
+        for column in folder.misfits(frame.schema):
+            yield _Misfit((sink.choice(),), too_narrow(column), reasons.TYPE_TOO_NARROW)
     if sink.jdbc and sink.jdbc.delivery == "exactlyOnce":
         connection = connections.get(JdbcConnection, sink.jdbc.connection)
         in_database = database.table(frame.sparkSession, sink.jdbc, connection, frame.columns)

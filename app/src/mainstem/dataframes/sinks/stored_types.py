@@ -57,22 +57,40 @@ Evolves = Callable[[DataType, DataType], bool]
 """Whether a table takes the second type in place of the first, its own."""
 
 
+class Place(NamedTuple):
+    """Where a sink has the types of its columns.
+
+    Attributes:
+        name: its name in messages.
+        wider: how a user gives a column a wider type.
+    """
+
+    name: str
+    wider: str
+
+
+TABLE: Final = Place("the table", "make the column wider in the table")
+FOLDER: Final = Place("the folder's files", "give the sink a new path")
+
+
 class Misfit(NamedTuple):
     """A column, or a field within it, whose values the table may alter.
 
     Attributes:
         column: its path, such as `a.b`, `a.element` or `a.key`.
         kind: its type in the query.
-        stored: its type in the table.
+        stored: its type in the sink.
+        place: where that is.
     """
 
     column: str
     kind: DataType
     stored: DataType
+    place: Place = TABLE
 
     def __str__(self) -> str:
         kind, stored = named(self.kind), named(self.stored)
-        return f"{self.column!r} is {kind}, and {stored} in the table may alter its values"
+        return f"{self.column!r} is {kind}, and {stored} in {self.place.name} may alter its values"
 
 
 def named(kind: DataType) -> str:

@@ -1,4 +1,4 @@
-"""Gives a query's columns the types of the table, and fails a batch with a value that the table's type cannot have.
+"""Gives a query's columns the types of the sink, and fails a batch with a value that the table's type cannot have.
 
 Delta itself would convert by the rules of an INSERT, which cut and round.
 """
@@ -13,13 +13,23 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, NullType
 from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.partition_values import quote
-from mainstem.dataframes.sinks.stored_types import Evolves, Misfit, can_widen, misfits, named, pairs
+from mainstem.dataframes.sinks.stored_types import (
+    TABLE,
+    Evolves,
+    Misfit,
+    Place,
+    can_widen,
+    misfits,
+    named,
+    pairs,
+)
 from mainstem.language.model.connectors.delta import DeltaSink
 
 
 VALUE_OUT_OF_RANGE: Final = "mainstem:ValueOutOfRange:"
 TYPE_TOO_NARROW: Final = "mainstem:TypeTooNarrow:"
-CAST_OR_WIDEN: Final = "CAST it in a view to that type if the loss is meant, or change the type in the table"
+_CAST: Final = "CAST it in a view to that type if the loss is meant, or"
+CAST_OR_WIDEN: Final = f"{_CAST} {TABLE.wider}"
 
 
 class TypeTooNarrowError(Exception):
@@ -37,12 +47,14 @@ class Stored(NamedTuple):
         time_zone: the session's time zone.
         evolves: whether the table takes a type of the rows in place of its own.
         compared: names of the columns that a merge compares, in lower case.
+        place: where the sink has these columns.
     """
 
     columns: StructType
     time_zone: str
     evolves: Evolves
-    compared: frozenset[str]
+    compared: frozenset[str] = frozenset()
+    place: Place = TABLE
 
     def misfits(self, rows: StructType) -> list[Misfit]:
         """The columns of the rows whose values the table may alter, or would compare in another order."""
@@ -51,13 +63,18 @@ class Stored(NamedTuple):
             for field, stored in pairs(rows, self.columns)
             if field.name.lower() in self.compared and _is_other_order(field.dataType, stored)
         ]
-        return list(dict.fromkeys([*misfits(rows, self.columns, self.time_zone, self.evolves), *compared]))
+        known = dict.fromkeys([*misfits(rows, self.columns, self.time_zone, self.evolves), *compared])
+        return [column._replace(place=self.place) for column in known]
 
     def converted(self, rows: DataFrame) -> DataFrame:
-        """The rows with the types of the table; a value that such a type cannot have fails the batch."""
-        return rows.select(
-            *_fields(lambda name: F.col(quote(name)), "", rows.schema, self.columns, self.evolves)
-        )
+        """The rows with the types of the table; a value that such a type cannot have fails the batch.
+
+        Raises:
+            TypeTooNarrowError: the table may alter values.
+        """
+        if columns := self.misfits(rows.schema):
+            raise TypeTooNarrowError(columns)
+        return rows.select(*_fields(lambda name: F.col(quote(name)), "", rows.schema, self.columns, self))
 
 
 def stored(session: SparkSession, sink: DeltaSink, table: TableMetadata | None) -> Stored | None:
@@ -82,11 +99,7 @@ def as_stored(rows: DataFrame, sink: DeltaSink, table: TableMetadata | None) -> 
         TypeTooNarrowError: the table may alter values.
     """
     known = stored(rows.sparkSession, sink, table)
-    if known is None:
-        return rows
-    if columns := known.misfits(rows.schema):
-        raise TypeTooNarrowError(columns)
-    return known.converted(rows)
+    return known.converted(rows) if known else rows
 
 
 def _is_other_order(kind: DataType, there: DataType) -> bool:
@@ -96,64 +109,63 @@ def _is_other_order(kind: DataType, there: DataType) -> bool:
 
 def too_narrow(column: Misfit) -> str:
     """The message of a column whose values a table may alter."""
-    return f"{column}; {CAST_OR_WIDEN}"
+    return f"{column}; {_CAST} {column.place.wider}"
 
 
 def _fields(
-    value: Callable[[str], Column], path: str, kind: StructType, there: StructType, evolves: Evolves
+    value: Callable[[str], Column], path: str, kind: StructType, there: StructType, known: Stored
 ) -> list[Column]:
     """The fields with the types that the table has for them; `value` gives the one of a name, `path` is before their names."""
     kinds = {field.name: each for field, each in pairs(kind, there)}
     return [
-        _converted(value(field.name), f"{path}{field.name}", field.dataType, kinds.get(field.name, field.dataType), evolves)
+        _converted(value(field.name), f"{path}{field.name}", field.dataType, kinds.get(field.name, field.dataType), known)
         .alias(field.name, metadata=field.metadata)
         for field in kind
     ]  # fmt: skip
 
 
-def _converted(value: Column, path: str, kind: DataType, there: DataType, evolves: Evolves) -> Column:
-    if _equal(kind, there) or evolves(there, kind):
+def _converted(value: Column, path: str, kind: DataType, there: DataType, known: Stored) -> Column:
+    if _equal(kind, there) or known.evolves(there, kind):
         return value
     if isinstance(kind, NullType):
         return value.cast(there)
     match kind, there:
         case StructType(), StructType():
             return F.when(
-                value.isNotNull(), F.struct(*_fields(value.getField, f"{path}.", kind, there, evolves))
+                value.isNotNull(), F.struct(*_fields(value.getField, f"{path}.", kind, there, known))
             )
         case ArrayType(), ArrayType():
             return F.transform(
                 value,
-                lambda each: _converted(
-                    each, f"{path}.element", kind.elementType, there.elementType, evolves
-                ),
+                lambda each: _converted(each, f"{path}.element", kind.elementType, there.elementType, known),
             )
         case MapType(), MapType():
-            return _converted_map(value, path, kind, there, evolves)
-    return _in_range(value, path, kind, there)
+            return _converted_map(value, path, kind, there, known)
+    return _in_range(value, path, kind, there, known.place)
 
 
-def _converted_map(value: Column, path: str, kind: MapType, there: MapType, evolves: Evolves) -> Column:
+def _converted_map(value: Column, path: str, kind: MapType, there: MapType, known: Stored) -> Column:
     def of_value(each: Column) -> Column:
-        return _converted(each, f"{path}.value", kind.valueType, there.valueType, evolves)
+        return _converted(each, f"{path}.value", kind.valueType, there.valueType, known)
 
     if _equal(kind.keyType, there.keyType):  # a map that has a key twice stays as it is
         return F.transform_values(value, lambda _, each: of_value(each))
     entries = F.transform(
         F.map_entries(value),
         lambda entry: F.struct(
-            _converted(entry["key"], f"{path}.key", kind.keyType, there.keyType, evolves),
+            _converted(entry["key"], f"{path}.key", kind.keyType, there.keyType, known),
             of_value(entry["value"]),
         ),
     )
     return F.map_from_entries(entries)
 
 
-def _in_range(value: Column, path: str, kind: DataType, there: DataType) -> Column:
+def _in_range(value: Column, path: str, kind: DataType, there: DataType, place: Place) -> Column:
     fitted = value.try_cast(there)
     fails = failing(
         VALUE_OUT_OF_RANGE,
-        f"{path!r} is {named(kind)}, with a value that {named(there)} in the table cannot have",
+        f"{path!r} is {named(kind)}, with a value that {named(there)} in {place.name} cannot have; correct or drop such rows in a "
+        f"view, or {place.wider}",
     )
     return F.when(~fitted.try_cast(kind).eqNullSafe(value), fails).otherwise(fitted)
 

@@ -16,6 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks.delta_table import metadata
+from mainstem.dataframes.sinks.folder_types import in_folder
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
 from mainstem.dataframes.sinks.partition_values import exact, table_partitions
 from mainstem.dataframes.sinks.stored_values import as_stored
@@ -135,15 +136,28 @@ def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
 
 
 def shape(frame: DataFrame, sink: Sink) -> DataFrame:
-    """The rows in the shape that the sink takes: Kafka records for Kafka; for all others the rows, with checked partitions,
-    and with the types of the table.
+    """The rows in the shape that the sink takes, as `shaper` makes it."""
+    return shaper(frame.sparkSession, sink)(frame)
+
+
+def shaper(session: SparkSession, sink: Sink) -> Callable[[DataFrame], DataFrame]:
+    """Gives rows the shape that the sink takes: Kafka records for Kafka; for all others the rows, with checked partitions,
+    and with the types of the table or folder. A table's types are read for each batch, those of a folder here.
 
     Raises:
-        TypeTooNarrowError: the table may alter values.
+        TypeTooNarrowError: the table or folder may alter values.
     """
-    if sink.kafka:
-        return records(frame, sink.kafka)
-    if sink.delta:
-        table = metadata(frame.sparkSession, sink.delta.path)
-        return as_stored(exact(frame, table_partitions(sink.delta, table)), sink.delta, table)
-    return exact(frame, sink.files.partition_by or ()) if sink.files else frame
+    if kafka_sink := sink.kafka:
+        return lambda frame: records(frame, kafka_sink)
+    if delta_sink := sink.delta:
+        return lambda frame: _as_table(frame, delta_sink)
+    if files := sink.files:
+        folder = in_folder(session, files, sink.choice())
+        partitions = files.partition_by or ()
+        return lambda frame: exact(folder.converted(frame) if folder else frame, partitions)
+    return lambda frame: frame
+
+
+def _as_table(frame: DataFrame, sink: DeltaSink) -> DataFrame:
+    table = metadata(frame.sparkSession, sink.path)
+    return as_stored(exact(frame, table_partitions(sink, table)), sink, table)

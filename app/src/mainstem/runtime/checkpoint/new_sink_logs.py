@@ -11,10 +11,10 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem.checkpoints import entries
+from mainstem.dataframes.sinks.spark_sink_log import add_empty_entry
 from mainstem.filesystem import Directory, newest
 from mainstem.log_entries import COMPACT, SINK_LOG
 from mainstem.runtime.checkpoint.orphan_files import Suspects, suspects
-from mainstem.runtime.checkpoint.spark_sink_log import add_empty_entry
 
 
 _INTERVAL: Final = "spark.sql.streaming.fileSink.log.compactInterval"

@@ -17,10 +17,10 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
+from mainstem.dataframes.sinks.spark_sink_log import logged_paths
 from mainstem.errors import NotReady
 from mainstem.filesystem import Directory, FileInfo, newest
 from mainstem.log_entries import SINK_LOG
-from mainstem.runtime.checkpoint.spark_sink_log import logged_paths
 
 
 _SUCCESS: Final = "_SUCCESS"

@@ -38,9 +38,10 @@ def _pattern(
     return FailurePattern(re.compile(pattern, re.IGNORECASE | re.DOTALL), reason, message, permanent)
 
 
-def _raised(prefix: str, reason: reasons.Reason, advice: str) -> FailurePattern:
+def _raised(prefix: str, reason: reasons.Reason, advice: str = "") -> FailurePattern:
     """A failure that a query's own plan raises; where Spark prints the plan, a comma follows the prefix."""
-    return _pattern(re.escape(prefix) + r"(?!,)(?P<detail>[^\n]*)", reason, f"{{detail}}; {advice}")
+    message = f"{{detail}}; {advice}" if advice else "{detail}"
+    return _pattern(re.escape(prefix) + r"(?!,)(?P<detail>[^\n]*)", reason, message)
 
 
 FAILURE_PATTERNS: Final = (
@@ -63,7 +64,6 @@ FAILURE_PATTERNS: Final = (
     _raised(
         VALUE_OUT_OF_RANGE,
         reasons.VALUE_OUT_OF_RANGE,
-        "correct or drop such rows in a view, or make the table's column wider",
     ),
     _raised(TYPE_TOO_NARROW, reasons.TYPE_TOO_NARROW, CAST_OR_WIDEN),
     _pattern(

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.filesystem import Directory
+from mainstem.filesystem import Directory, newest
 from mainstem.log_entries import SINK_LOG
 
 
@@ -22,6 +22,19 @@ def logged_paths(session: SparkSession, target: Directory) -> list[str]:
     out = jvm.java.io.ByteArrayOutputStream()
     log.serialize(log.allFiles(), out)
     return [json.loads(line)["path"] for line in out.toString("UTF-8").splitlines()[1:]]
+
+
+def newest_path(session: SparkSession, target: Directory) -> str | None:
+    """The path of a file of the newest batch that has files; None if there is none."""
+    last = newest(target / SINK_LOG) if target.exists() else None
+    if last is None:
+        return None
+    log = _spark_log(session, target)
+    for batch in range(last, -1, -1):
+        entry = log.get(batch)
+        if entry.isDefined() and len(entry.get()):
+            return str(entry.get()[len(entry.get()) - 1].path())
+    return None
 
 
 def add_empty_entry(session: SparkSession, target: Directory, batch: int) -> None:

@@ -1,0 +1,41 @@
+"""The types of the columns in a sink's folder: those of its newest file.
+
+A folder of Parquet or ORC files has no table that gives its types. Spark takes them from one of the files, and then fails on
+files with narrower or wider ones. Only one checkpoint writes a folder, so its types change only with the document.
+"""
+
+from typing import Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from mainstem.dataframes.sinks.spark_sink_log import newest_path
+from mainstem.dataframes.sinks.stored_types import FOLDER
+from mainstem.dataframes.sinks.stored_values import Stored
+from mainstem.filesystem import Directory
+from mainstem.language.model.connectors.file_sink import FileSink
+
+
+_TYPED: Final = ("parquet", "orc")
+"""Formats whose files have types."""
+
+
+def in_folder(session: SparkSession, sink: FileSink, kind: str) -> Stored | None:
+    """The columns of a sink's folder, without those of its partitions; None if no file has types."""
+    path = newest_path(session, Directory(session, sink.path)) if kind in _TYPED else None
+    columns = path and _columns(session, path, kind)
+    if not columns:
+        return None
+    time_zone = str(session.conf.get("spark.sql.session.timeZone"))
+    return Stored(columns, time_zone, lambda _before, _after: False, place=FOLDER)
+
+
+def _columns(session: SparkSession, path: str, kind: str) -> StructType | None:
+    """The columns of a file; None if it has been removed."""
+    try:
+        return session.read.format(kind).load(path).schema
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return None
+        raise
