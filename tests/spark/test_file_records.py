@@ -1,6 +1,8 @@
 """Files of JSON and CSV are decoded and counted as Kafka's records are, however their records lie in them."""
 
+import csv
 import gzip
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -155,6 +157,9 @@ LAYOUTS = {
     "folders that the schema does not name": Case({"code=1/a": b"1,x\n"}, "csv", NS, {}, [(1, "x")]),
     "lines within quotes": Case({"a": b'n,s\n1,"a\nb"\r\n2,"c ""d"",\n\ne"\n3,"f"\n'}, "csv", NS, {"header": "true", "multiLine": "true", "escape": '"'}, [(1, "a\nb"), (2, 'c "d",\n\ne'), (3, "f")]),
     "a quote that stays open": Case({"a": b'1,"a\n2,b\n3,c\n'}, "csv", NS, {"multiLine": "true"}, [(2, "b"), (3, "c")], [(b'1,"a', FIELDS)]),
+    "carriage returns within quotes": Case({"a": b'1,"a\r\nb\rc\nd"\r\n2,"\r"\r3,"\r\n"\n4,x\r\r\n'}, "csv", NS, {"multiLine": "true"}, [(1, "a\r\nb\rc\nd"), (2, "\r"), (3, "\r\n"), (4, "x")], [(b"", "the record is empty")]),
+    "carriage returns after an open quote": Case({"a": b'1,"a\r\n2,b\r3,c\r'}, "csv", NS, {"multiLine": "true"}, [(2, "b"), (3, "c")], [(b'1,"a', FIELDS)]),
+    "lines with another end": Case({"a": b'1,"a;b\r\nc";2,"d";'}, "csv", NS, {"multiLine": "true", "lineSep": ";"}, [(1, "a;b\r\nc"), (2, "d")]),
     "a quote within a field": Case({"a": b'1,5" disk\n2,b\n'}, "csv", NS, {"multiLine": "true"}, [(1, '5" disk'), (2, "b")]),
     "an array in a file": Case({"a": b'\xef\xbb\xbf [ {"n":1},\n {"n":\n2} ]\n', "b": b"[]", "c": b'{\n"n":3}\n'}, "json", "n INT", {"multiLine": "true"}, [(1,), (2,), (3,)]),
     "one bad object in a file": Case({"a": b'[{"n":1},\n{"n":"x"}]', "b": b"[1]", "c": b'{"n":1}\n{"n":2}', "d": b"[null]"}, "json", "n INT", {"multiLine": "true"}, [], [(b'[{"n":1},\n{"n":"x"}]', "the column 'n' must be INT, but its value is 'x'"), (b"[1]", "not a JSON object, or an array of them"), (b"[null]", "not a JSON object, or an array of them"), (b'{"n":1}\n{"n":2}', "something follows the JSON object")]),
@@ -167,7 +172,7 @@ IN_THE_GATE = (
     "header of other columns",
     "not of the encoding",
     "folders",
-    "lines within quotes",
+    "carriage returns within quotes",
     "one bad object in a file",
 )
 
@@ -193,6 +198,21 @@ def test_records_of_files_are_split_and_decoded(spark: SparkSession, tmp_path: P
     assert [raw for raw, _ in letters] == [raw for raw, _ in sorted(case.bad)]
     for (_, error), (_, begins) in zip(letters, sorted(case.bad), strict=True):
         assert error.startswith(begins)
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
+def test_each_text_within_quotes_stays_as_it_is(spark: SparkSession, tmp_path: Path, line_break: str) -> None:
+    texts = ["".join(text) for length in (1, 2, 3) for text in itertools.product('a,"\r\n', repeat=length)]
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator=line_break)
+        writer.writerows([number, text] for number, text in enumerate(texts))
+    options = {"multiLine": "true", "escape": '"'}
+    files = source(tmp_path, format="csv", schema=NS, options=options)
+    assert files.files is not None
+    assert files.decoding is not None
+    raw = file_records.table(spark.newSession(), str(tmp_path), files.decoding, files.files.options)
+    rows = DecodedRecords(raw, files.decoding, "src", is_counted=False).rows()
+    assert [row.s for row in rows.orderBy("n").collect()] == texts
 
 
 def shown(column: str) -> str:

@@ -36,7 +36,7 @@ final class FileRecords {
         this.decoder = layout.encoding() == null ? null : Charset.forName(layout.encoding()).newDecoder();
         this.undecodable = UTF8String.fromString("not valid " + layout.encoding());
         Lines read = new SoundLines(() -> text.apply(file), file.start() == 0);
-        this.lines = layout.spansLines() ? new QuotedLines(read, layout.csv()) : read;
+        this.lines = layout.spansLines() ? new QuotedLines(read, layout) : read;
     }
 
     boolean hasNext() {

@@ -15,7 +15,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p><code>mainstemkind</code>: <code>csv</code>, <code>json</code> or <code>text</code>. <code>mainstemcolumns</code>:
  * the names that the header of a CSV file must have, one a line; without this option the header is not checked. As in
  * Spark: <code>header</code>, <code>multiLine</code>, <code>encoding</code>, <code>comment</code>, <code>sep</code>,
- * <code>quote</code>, <code>escape</code>.
+ * <code>quote</code>, <code>escape</code>, <code>lineSep</code>.
  */
 final class Layout implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -33,6 +33,15 @@ final class Layout implements Serializable {
     /** Whether a record of CSV may have several lines. */
     boolean spansLines() {
         return isCsv() && isTrue("multiline");
+    }
+
+    /** What ends a line, as text. Without an option a line may also end at a carriage return, alone or before it. */
+    String lineBreak() {
+        return options.getOrDefault("linesep", "\n");
+    }
+
+    boolean setsLineBreak() {
+        return options.containsKey("linesep");
     }
 
     /** Whether the first record of a CSV file has the names of the columns. */

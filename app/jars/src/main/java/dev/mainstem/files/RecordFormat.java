@@ -74,8 +74,10 @@ public final class RecordFormat extends TextFileFormat {
             SparkSession session, StructType data, StructType partitions, StructType required, Seq<Filter> filters,
             Map<String, String> options, Configuration hadoop) {
         Layout layout = new Layout(CollectionConverters.asJava(options));
+        // Spark's reader of text would take every carriage return for the end of a line, also within quotes.
+        Map<String, String> lines = layout.spansLines() ? options.updated("linesep", layout.lineBreak()) : options;
         return new Reader(
-                super.buildReader(session, TEXT, partitions, TEXT, filters, options, hadoop),
+                super.buildReader(session, TEXT, partitions, TEXT, filters, lines, hadoop),
                 required.fieldNames(), layout);
     }
 
