@@ -17,9 +17,13 @@ CORNERS: dict[str, tuple[str, ...]] = {
     "BOOLEAN": ("true", "false"),
     "STRING": ("''", "' 1'", "'1.50'", "'2024-01-02T23:59:59Z'", "'yes'", "'é'", "'a'"),
     "BINARY": ("X''", "X'FF'", "X'61'"),
-    "DATE": ("'0001-01-01'", "'1582-10-04'", "'2024-10-27'", "'9999-12-31'"),
-    "TIMESTAMP": ("'2024-10-27T00:30:00.000001Z'", "'2024-10-27T01:30:00Z'", "'0001-01-02T00:00:00Z'"),
-    "TIMESTAMP_NTZ": ("'2024-10-27 02:30:00.000001'", "'2024-03-31 02:30:00'", "'9999-12-30 23:59:59'"),
+    "DATE": ("'0001-01-01'", "'1582-10-04'", "'1582-10-15'", "'2024-10-27'", "'9999-12-31'"),
+    "TIMESTAMP": (
+        "'1582-10-04T23:59:59.999999Z'", "'1582-10-15T00:00:00Z'", "'1900-01-01T00:00:00Z'",
+        "'2024-10-27T00:30:00.000001Z'", "'2024-10-27T01:30:00Z'", "'0001-01-02T00:00:00Z'"),
+    "TIMESTAMP_NTZ": (
+        "'0001-01-02 00:00:00'", "'1582-10-04 23:59:59.999999'", "'1582-10-15 00:00:00'",
+        "'2024-10-27 02:30:00.000001'", "'2024-03-31 02:30:00'", "'9999-12-30 23:59:59'"),
 }  # fmt: skip
 """Values of each type, as SQL."""
 
@@ -27,4 +31,8 @@ CORNERS: dict[str, tuple[str, ...]] = {
 def came_back(column: str, kind: str, stored: str) -> Column:
     """The value if it is the same when it was converted to the other type and back; else null."""
     value = F.col(column)
-    return F.when(value.try_cast(stored).try_cast(kind).eqNullSafe(value), value)
+    fitted = value.try_cast(stored)
+    is_same = fitted.try_cast(kind).eqNullSafe(value)
+    if kind == "BIGINT" and stored.lower() in ("float", "double"):
+        is_same &= fitted < 2.0**63  # of which Spark makes the greatest BIGINT, which is less
+    return F.when(is_same, value)

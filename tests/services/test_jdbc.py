@@ -10,7 +10,7 @@ from harness.jdbcbench import COLUMNS, WriteRows, staging_tables
 from harness.postgres import Postgres
 from harness.sampling import sampled
 from harness.waiting import within
-from mainstem.dataframes.sinks.database import _Database
+from mainstem.dataframes.sinks.database import Staged, _Database
 from mainstem.runtime.failures.classification import classify
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
@@ -83,11 +83,13 @@ def test_a_task_that_ran_twice_counts_once(
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
     commit = _Database.commit
 
-    def twice(self: _Database, target: Any, checkpoint: str, batch: int, staging: str, written: int) -> None:
+    def twice(self: _Database, target: Any, checkpoint: str, batch: int, staged: Staged) -> None:
         self.run(
-            [f"INSERT INTO {staging} (id, mainstem_partition) SELECT id, mainstem_partition FROM {staging}"]
+            [
+                f"INSERT INTO {staged.name} (id, mainstem_partition) SELECT id, mainstem_partition FROM {staged.name}"
+            ]
         )
-        commit(self, target, checkpoint, batch, staging, written)
+        commit(self, target, checkpoint, batch, staged)
 
     monkeypatch.setattr(_Database, "commit", twice)
     write_rows([{"id": 1}, {"id": 2}], table)
@@ -125,8 +127,8 @@ def test_a_database_crash_between_staging_and_move_repeats_the_batch_without_dup
     postgres.run(f"CREATE TABLE {table} ({COLUMNS}, UNIQUE (id))")
     commit = _Database.commit
 
-    def crashing(self: _Database, target: Any, checkpoint: str, batch: int, staging: str, *rest: Any) -> None:
-        crash(postgres, staging)
+    def crashing(self: _Database, target: Any, checkpoint: str, batch: int, staged: Staged) -> None:
+        crash(postgres, staged.name)
         if pooled:
             properties = spark._jvm.java.util.Properties()
             properties.setProperty("user", postgres.username)
@@ -134,7 +136,7 @@ def test_a_database_crash_between_staging_and_move_repeats_the_batch_without_dup
             self._connection = spark._jvm.org.postgresql.Driver().connect(postgres.url, properties)
             self._connection.setAutoCommit(False)
         try:
-            commit(self, target, checkpoint, batch, staging, *rest)
+            commit(self, target, checkpoint, batch, staged)
         finally:
             if pooled:
                 self._connection.close()

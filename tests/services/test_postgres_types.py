@@ -1,20 +1,15 @@
 """A PostgreSQL table has each value as the query has it, or the query fails and names column and remedy."""
 
-from typing import Any
-
 import pytest
 from harness.corners import CORNERS, came_back
-from harness.jdbcbench import WriteRows, staging_tables
+from harness.jdbcbench import WriteRows
 from harness.postgres import Postgres
-from harness.sampling import only, sampled
+from harness.sampling import only
 from mainstem.dataframes.sinks import database
-from mainstem.dataframes.sinks.database import _Database
 from mainstem.dataframes.sinks.postgres_types import taken_types
 from mainstem.errors import SpecInvalid
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
-from mainstem.runtime.failures.classification import classify
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -92,6 +87,14 @@ def test_each_value_arrives_as_it_is_or_its_type_is_refused(
 def fitting(column: str, kind: str, stored: str, there: str) -> Column:
     """The value, if the table's type has it."""
     value = came_back(column, kind, there)
+    if (
+        there == "timestamp"
+    ):  # the beginning of 1582-10-15 may be on the day before in UTC, which fails the batch
+        instant = value.cast("TIMESTAMP")
+        moved = (instant >= F.expr("TIMESTAMP'1582-10-05 00:00:00Z'")) & (
+            instant < F.expr("TIMESTAMP'1582-10-15 00:00:00Z'")
+        )
+        value = F.when(~moved, value)
     if stored == "timestamp(3)":
         return F.when(F.date_trunc("MILLISECOND", value.cast("TIMESTAMP")) == value.cast("TIMESTAMP"), value)
     return value
@@ -132,14 +135,34 @@ def test_arrays_arrive_as_they_are(spark: SparkSession, postgres: Postgres, tabl
     assert list(texts) == [row[3] for row in ARRAYS]
 
 
-WIDE = "i DOUBLE, d DECIMAL(10,4), day TIMESTAMP, f DOUBLE, n STRING, s STRUCT<x: INT>, v VARIANT, u INT, list ARRAY<DOUBLE>"
-NARROW = "i integer, d numeric(10,2), day date, f real, n numeric, s jsonb, v jsonb, u uuid, list integer[]"
+WIDE = "i DOUBLE, d DECIMAL(10,4), day TIMESTAMP, f DOUBLE, n STRING, s STRUCT<x: INT>, v VARIANT, u INT, list ARRAY<DOUBLE>, r DOUBLE, b STRING, o STRING, ids ARRAY<STRING>, raw ARRAY<BINARY>"
+NARROW = "i integer, d numeric(10,2), day date, f real, n numeric, s jsonb, v jsonb, u uuid, list integer[], r numeric, b bytea, o oid, ids uuid[], raw bytea[]"
 REFUSED = [
     ("TypeTooNarrow", "'i' is DOUBLE, and INT in the table"),
     ("TypeTooNarrow", "'d' is DECIMAL(10,4), and DECIMAL(10,2) in the table"),
     ("TypeTooNarrow", "'day' is TIMESTAMP, and DATE in the table"),
     ("TypeTooNarrow", "'f' is DOUBLE, and FLOAT in the table"),
-    ("TypeTooNarrow", "'n' is STRING, and DECIMAL"),
+    (
+        "TypeNotSupported",
+        "'n' is STRING, which numeric in the table does not take; CAST it in a view to a DECIMAL with the digits",
+    ),
+    (
+        "TypeNotSupported",
+        "'r' is DOUBLE, which numeric in the table does not take; CAST it in a view to a DECIMAL",
+    ),
+    ("TypeNotSupported", "'b' is STRING, which bytea in the table does not take; CAST it in a view"),
+    (
+        "TypeNotSupported",
+        "'o' is STRING, which oid in the table does not take; write a column of the type text",
+    ),
+    (
+        "TypeNotSupported",
+        "'ids' is ARRAY<STRING>, which uuid[] in the table does not take; write a STRING such as {a,b}",
+    ),
+    (
+        "TypeNotSupported",
+        "'raw' is ARRAY<BINARY>, which bytea[] in the table does not take; write to_json(raw)",
+    ),
     ("TypeTooNarrow", "'list.element' is DOUBLE, and INT"),
     (
         "TypeNotSupported",
@@ -149,7 +172,7 @@ REFUSED = [
         "TypeNotSupported",
         "'v' is VARIANT, which jsonb in the table does not take; write to_json(v) in a view",
     ),
-    ("TypeNotSupported", "'u' is INT, which uuid in the table does not take; CAST it in a view"),
+    ("TypeNotSupported", "'u' is INT, which uuid in the table does not take; CAST it in a view to STRING"),
 ]
 
 
@@ -165,84 +188,3 @@ def test_a_table_that_may_alter_values_is_refused_with_each_column(
     assert len(shown) == len(REFUSED)
     for reason, message in REFUSED:
         assert any(each.startswith(f"{reason}: 'v': {message}") for each in shown), (message, shown)
-
-
-NOT_UTF_8 = None
-FAILING: list[tuple[str, str, Any, str, str]] = [
-    ("STRING", "text", "a\0b", "ValueOutOfRange", "'v' has a text with a NUL character, which PostgreSQL cannot store; use replace("),
-    ("STRING", "json", '"a\0"', "ValueOutOfRange", "'v' has a text with a NUL character"),
-    ("ARRAY<STRING>", "text[]", ["a", "\0"], "ValueOutOfRange", "'v' has a text with a NUL character"),
-    ("STRING", "text", NOT_UTF_8, "ValueOutOfRange", "'v' has a text that is not UTF-8"),
-    ("STRING", "varchar(2)", "ab ", "ValueOutOfRange", "'v' has a text that is too long for varchar(2)"),
-    ("STRING", "char(2)", "abc", "ValueOutOfRange", "'v' has a text that is too long for bpchar(2)"),
-    ("ARRAY<STRING>", "varchar(2)[]", ["abc"], "ValueOutOfRange", "'v' has a text that is too long for varchar(2)[]"),
-    ("BIGINT", "integer", 3_000_000_000, "ValueOutOfRange", "'v' is BIGINT, with a value that INT in the table cannot have"),
-    ("BIGINT", "serial", 3_000_000_000, "ValueOutOfRange", "'v' is BIGINT, with a value that INT in the table cannot have"),
-    ("BIGINT", "real", 16777217, "ValueOutOfRange", "'v' is BIGINT, with a value that FLOAT in the table cannot have"),
-    ("DECIMAL(12,2)", "numeric(4,2)", 100, "ValueOutOfRange", "with a value that DECIMAL(4,2) in the table cannot have"),
-    ("ARRAY<BIGINT>", "integer[]", [3_000_000_000], "ValueOutOfRange", "'v.element' is BIGINT, with a value that INT"),
-    ("ARRAY<ARRAY<INT>>", "integer[]", [[1], []], "ValueOutOfRange", "'v' has an array whose arrays are empty, NULL or of different lengths"),
-    ("ARRAY<ARRAY<INT>>", "integer[]", [[]], "ValueOutOfRange", "'v' has an array whose arrays are empty"),
-    ("TIMESTAMP", "timestamp(3)", "2024-01-01T00:00:00.000001Z", "ValueOutOfRange", "'v' has a time with more digits than timestamp"),
-    ("TIMESTAMP", "timestamptz(0)", "2024-01-01T00:00:00.5Z", "ValueOutOfRange", "'v' has a time with more digits than timestamptz"),
-    ("STRING", "time", "01:02:03.1234567", "ValueOutOfRange", "'v' has a time with more digits than time"),
-    ("STRING", "json", "{secret", "DatabaseRefused", "invalid input syntax for type json; it reads the text of 'v' (json)"),
-    ("STRING", "uuid", "secret", "DatabaseRefused", "invalid input syntax for type uuid; it reads the text of 'v' (uuid)"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "stored", "value", "reason", "message"), sampled(FAILING, every=4))
-def test_a_value_that_a_column_cannot_have_fails_its_batch_with_the_column_and_leaves_nothing(
-    write_rows: WriteRows,
-    postgres: Postgres,
-    table: str,
-    kind: str,
-    stored: str,
-    value: Any,
-    reason: str,
-    message: str,
-) -> None:
-    postgres.run(f"CREATE TABLE {table} (id int, v {stored})")
-    sql = "SELECT id, CAST(X'FF' AS STRING) AS v FROM lines" if value is NOT_UTF_8 else None
-    with pytest.raises(StreamingQueryException) as failed:
-        write_rows([{"id": 1, "v": value}], table, schema=f"id INT, v {kind}", sql=sql)
-    failure = classify(failed.value)
-    assert failure.reason == reason
-    assert message in failure.message
-    assert "secret" not in failure.message
-    assert staging_tables(postgres, table) == 0
-    assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
-
-
-def test_a_column_that_was_made_wider_takes_the_batch_that_failed(
-    write_rows: WriteRows, postgres: Postgres, table: str
-) -> None:
-    postgres.run(f"CREATE TABLE {table} (v integer)")
-    with pytest.raises(StreamingQueryException):
-        write_rows([{"v": 3_000_000_000}], table, schema="v BIGINT")
-    postgres.run(f"ALTER TABLE {table} ALTER v TYPE bigint")
-    write_rows([{"v": 1}], table, schema="v BIGINT")
-    assert postgres.run(f"SELECT v FROM {table} ORDER BY 1") == [(1,), (3_000_000_000,)]
-
-
-def test_a_table_that_changes_before_the_commit_gets_nothing_of_the_batch(
-    write_rows: WriteRows, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """PostgreSQL would round the staged rows."""
-    postgres.run(f"CREATE TABLE {table} (v numeric(8,4))")
-    commit = _Database.commit
-
-    def narrow(self: _Database, *rest: Any) -> None:
-        postgres.run(f"ALTER TABLE {table} ALTER v TYPE numeric(8,2)")
-        commit(self, *rest)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_Database, "commit", narrow)
-        with pytest.raises(StreamingQueryException) as failed:
-            write_rows([{"v": 1.2345}], table, schema="v DECIMAL(8,4)")
-    failure = classify(failed.value)
-    assert failure.reason == "TableChanged"
-    assert "'v' was numeric(8,4), and is numeric(8,2)" in failure.message
-    assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
-    with pytest.raises(SpecInvalid, match="1 problem"):
-        write_rows([], table, schema="v DECIMAL(8,4)")

@@ -11,14 +11,14 @@ only if their number equals the number that the tasks wrote.
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.dataframes.options import jdbc
-from mainstem.dataframes.sinks.postgres_types import PostgresColumn
+from mainstem.dataframes.sinks.postgres_types import PostgresColumn, described
 from mainstem.dataframes.sinks.postgres_values import PostgresTable
 from mainstem.dataframes.sinks.staging import PARTITION, Target
 from mainstem.dataframes.sinks.writers import BatchWriter
@@ -32,6 +32,7 @@ TABLE_CHANGED: Final = "mainstem:TableChanged:"
 """Prefix of the error message of a batch whose table has other types than its staging table."""
 _WRITTEN: Final = "mainstem_written"
 _LOCK_TIMEOUT: Final = "60s"
+_DROP_TIMEOUT: Final = "2s"
 # Strings can be written to uuid, json and enum columns; and the message of a failure contains no row.
 _DEFAULTS: Final = {"stringtype": "unspecified", "logServerErrorDetail": "false"}
 
@@ -46,7 +47,7 @@ def table(
     """
     target = Target(sink, "append", columns)
     with _connection(session, _DEFAULTS | jdbc.options(connection)) as database:
-        return _table(session, database.columns(target.read(target.table)))
+        return _table(session, database.columns(target, target.table))
 
 
 def writer(
@@ -69,19 +70,33 @@ def writer(
             if database.newest(target, checkpoint) >= batch_id:
                 return
             database.clear(target, checkpoint)
-            with database.staging_table(target, checkpoint) as staging:
-                known = _table(session, database.columns(target.read(staging)))
+            with database.staging_table(target, checkpoint) as (staging, there):
+                known = _table(session, there)
                 rows = _CountedRows(known.converted(batch).withColumn(PARTITION, F.spark_partition_id()))
                 jdbc_options = dict(sink.options) | options | {"dbtable": staging}
                 with known.explained():
                     rows.frame.write.format("jdbc").options(**jdbc_options).mode("append").save()
-                database.commit(target, checkpoint, batch_id, staging, rows.row_count())
+                database.commit(target, checkpoint, batch_id, Staged(staging, there, rows.row_count()))
 
     return write
 
 
 def _table(session: SparkSession, columns: Sequence[PostgresColumn]) -> PostgresTable:
     return PostgresTable(columns, str(session.conf.get("spark.sql.session.timeZone")))
+
+
+class Staged(NamedTuple):
+    """The rows of a batch in its staging table.
+
+    Attributes:
+        name: the table's quoted name.
+        columns: its columns.
+        row_count: number of the rows that the tasks wrote.
+    """
+
+    name: str
+    columns: Sequence[PostgresColumn]
+    row_count: int
 
 
 class _CountedRows:
@@ -112,9 +127,7 @@ class _Database:
 
     def run(self, statements: Sequence[str]) -> None:
         """Run statements in one transaction."""
-        statement = self._connection.createStatement()
-        for sql in statements:
-            statement.execute(sql)
+        self._execute(statements)
         self._connection.commit()
 
     def newest(self, target: Target, checkpoint: str) -> int:
@@ -128,32 +141,38 @@ class _Database:
         self.run([f"DROP TABLE IF EXISTS {table}" for (table,) in self._rows(sql, target.prefix(checkpoint))])
 
     @contextmanager
-    def staging_table(self, target: Target, checkpoint: str) -> Iterator[str]:
-        """A new staging table, by its quoted name. If the batch fails, it is dropped, unless the connection is lost too."""
+    def staging_table(self, target: Target, checkpoint: str) -> Iterator[tuple[str, list[PostgresColumn]]]:
+        """A new staging table: its quoted name, and its columns. If the batch fails, it is dropped, unless the database cannot
+        drop it now: then the next batch does.
+        """
         staging = target.staging_name(checkpoint, uuid.uuid4().hex[:8])
         self.run(target.create_staging_table(staging))
+        columns = self.columns(target, staging)
+        # A transaction that stays open while the executors write would have a lock that a newer driver waits for.
+        self._connection.commit()
         try:
-            yield staging
+            yield staging, columns
         except Exception:
-            with suppress(Py4JJavaError):  # the next batch drops it
+            with suppress(Py4JJavaError):
                 self._connection.rollback()
-                self.run([f"DROP TABLE IF EXISTS {staging}"])
+                self.run([f"SET LOCAL lock_timeout = '{_DROP_TIMEOUT}'", f"DROP TABLE IF EXISTS {staging}"])
             raise
 
-    def columns(self, sql: str) -> list[PostgresColumn]:
-        """The columns of a query's result. Until the end of the transaction, nobody can change the table that it reads."""
-        described = self._connection.createStatement().executeQuery(sql).getMetaData()
+    def columns(self, target: Target, table: str) -> list[PostgresColumn]:
+        """The columns of a table that the query writes. Nobody can change them until the end of the transaction."""
+        result = self._connection.createStatement().executeQuery(target.read(table)).getMetaData()
         return [
-            PostgresColumn(
-                str(described.getColumnName(index)),
-                str(described.getColumnTypeName(index)),
-                int(described.getPrecision(index)),
-                int(described.getScale(index)),
+            described(
+                name,
+                str(result.getColumnTypeName(index)),
+                int(result.getColumnType(index)),
+                int(result.getPrecision(index)),
+                int(result.getScale(index)),
             )
-            for index in range(1, described.getColumnCount() + 1)
+            for index, name in enumerate(target.columns, 1)
         ]
 
-    def commit(self, target: Target, checkpoint: str, batch: int, staging: str, row_count: int) -> None:
+    def commit(self, target: Target, checkpoint: str, batch: int, staged: Staged) -> None:
         """Move the staged rows and record the batch in one transaction; do nothing if the batch is already recorded.
 
         Raises:
@@ -162,16 +181,22 @@ class _Database:
         """
         if not self._rows(target.record_batch(), checkpoint, target.table, str(batch)):
             return
-        [(staged_count,)] = self._rows(target.count_staged_rows(staging))
-        if staged_count != str(row_count):
+        [(staged_count,)] = self._rows(target.count_staged_rows(staged.name))
+        if staged_count != str(staged.row_count):
             raise RuntimeError(
-                f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged_count} of the {row_count} rows of the "
-                "batch: the database crashed or failed over; the batch runs again"
+                f"{STAGED_ROWS_LOST}: the staging table of {target.table} has {staged_count} of the {staged.row_count} rows of "
+                "the batch: the database crashed or failed over; the batch runs again"
             )
-        before, now = (self.columns(target.read(each)) for each in (staging, target.table))
-        if before != now:
-            raise RuntimeError(f"{TABLE_CHANGED} {_difference(before, now)} in {target.table}")
-        self.run(target.move(staging))
+        self._execute(target.move(staged.name))
+        # After the move, whose lock lasts until the commit: a lock that has to grow may meet another one's.
+        if changed := _difference(staged.columns, self.columns(target, target.table)):
+            raise RuntimeError(f"{TABLE_CHANGED} {changed} in {target.table}")
+        self._connection.commit()
+
+    def _execute(self, statements: Sequence[str]) -> None:
+        statement = self._connection.createStatement()
+        for sql in statements:
+            statement.execute(sql)
 
     def _rows(self, sql: str, *values: str) -> list[tuple[str | None, ...]]:
         statement = self._connection.prepareStatement(sql)
@@ -186,12 +211,9 @@ class _Database:
 
 
 def _difference(before: Iterable[PostgresColumn], now: Iterable[PostgresColumn]) -> str:
-    changed = (
-        f"{column.name!r} was {was}, and is {column}"
-        for was, column in zip(before, now, strict=True)
-        if was != column
-    )
-    return ", ".join(changed)
+    """The columns whose types differ, with both types; empty if none do."""
+    both = zip(before, now, strict=True)
+    return ", ".join(f"{column.name!r} was {was}, and is {column}" for was, column in both if was != column)
 
 
 @contextmanager

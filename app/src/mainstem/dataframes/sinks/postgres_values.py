@@ -3,20 +3,27 @@
 The database itself would cut and round some of them, and of others it would name neither column nor remedy.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import ArrayType, DataType, StringType, StructType, TimestampNTZType, TimestampType
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
-from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.partition_values import quote
 from mainstem.dataframes.sinks.postgres_types import (
     MICROSECONDS,
     NO_LIMIT,
+    TIMES_AS_TEXT,
     PostgresColumn,
     Untaken,
     taken_types,
@@ -28,18 +35,24 @@ from mainstem.dataframes.sinks.stored_values import VALUE_OUT_OF_RANGE, Stored, 
 
 PARSED_NOTE: Final = "mainstem: the database reads the text of "
 """Prefix of the note on an exception of the database; the names of columns follow."""
-_DIGITS_OF_SECONDS: Final = {"time", "timetz", "interval"}
+_VALUE: Final = "{value}"
+_LITERALS: Final = {
+    DateType: "DATE'{}'",
+    TimestampType: "TIMESTAMP_LTZ'{} 00:00:00Z'",
+    TimestampNTZType: "TIMESTAMP_NTZ'{} 00:00:00'",
+}
+"""Spark's SQL for the beginning of a day."""
 
 
 class _Check(NamedTuple):
     """A kind of value that a column cannot have.
 
     Attributes:
-        fails: whether a value is of that kind.
-        why: what the column cannot have, after its name.
+        fails: SQL of Spark, with `_VALUE` for the value: whether it is of that kind.
+        why: what the column cannot have, after its name; and the remedy.
     """
 
-    fails: Callable[[Column], Column]
+    fails: str
     why: str
 
 
@@ -71,11 +84,14 @@ class PostgresTable(NamedTuple):
         if columns := self.untaken(rows.schema):
             raise TypeTooNarrowError(columns)
         converted = self._stored(rows.schema).converted(rows)
-        kinds = {field.name.lower(): field.dataType for field in converted.schema}
-        known = {column.name.lower(): column for column in self.columns}
-        return converted.select(
-            *(_checked(name, kinds[name.lower()], known[name.lower()]) for name in converted.columns)
-        )
+        checks = {
+            column.name: list(_checks(converted.schema[column.name].dataType, column))
+            for column in self.columns
+        }
+        if not any(checks.values()):
+            return converted
+        # As one text: with a call of Java for each function, 200 columns take seconds.
+        return converted.selectExpr(*(_checked(name, checks[name]) for name in converted.columns))
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -91,59 +107,89 @@ class PostgresTable(NamedTuple):
         return Stored(taken_types(rows, self.columns), self.time_zone, lambda _before, _after: False)
 
 
-def _checked(name: str, kind: DataType, column: PostgresColumn) -> Column:
-    value = F.col(quote(name))
-    checked = value
-    for check in _checks(kind, column):
-        fails = failing(VALUE_OUT_OF_RANGE, f"{name!r} {check.why}")
-        checked = F.when(check.fails(value), fails).otherwise(checked)
-    return checked.alias(name)
+def _checked(name: str, checks: Sequence[_Check]) -> str:
+    value = quote(name)
+    failing = "".join(
+        f"WHEN {check.fails.replace(_VALUE, value)} THEN "
+        f"raise_error(concat({_literal(VALUE_OUT_OF_RANGE)}, {_literal(f' {name!r} has {check.why}')})) "
+        for check in checks
+    )
+    return f"CASE {failing}ELSE {value} END AS {value}" if checks else value
+
+
+def _literal(text: str) -> str:
+    """Spark's SQL for a text, which no setting of its parser reads in another way."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
 def _checks(kind: DataType, column: PostgresColumn) -> Iterator[_Check]:
-    if isinstance(kind, ArrayType):
-        if isinstance(kind.elementType, ArrayType):
+    array = _VALUE
+    while isinstance(kind, ArrayType):
+        kind = kind.elementType
+        if isinstance(kind, ArrayType):
             yield _Check(
-                _is_ragged,
-                "has an array whose arrays are empty, NULL or of different lengths, which PostgreSQL cannot store",
+                _is_ragged(array),
+                "an array whose arrays are empty, NULL or of different lengths, which PostgreSQL cannot store; write "
+                "to_json of it in a view",
             )
-        yield from (_Check(_anywhere(check.fails), check.why) for check in _checks(kind.elementType, column))
+            array = f"flatten({array})"
+        else:
+            for check in _checks_of_value(kind, column):
+                yield _Check(f"exists({array}, e -> {check.fails.replace(_VALUE, 'e')})", check.why)
+            return
+    yield from _checks_of_value(kind, column)
+
+
+def _is_ragged(array: str) -> str:
+    """Whether an array of arrays has no rows and columns: PostgreSQL makes `{}` of `[[]]`."""
+    lengths = f"array_distinct(transform({array}, e -> if(e IS NULL, 0, size(e))))"
+    return f"(size({lengths}) > 1 OR array_contains({lengths}, 0))"
+
+
+def _checks_of_value(kind: DataType, column: PostgresColumn) -> Iterator[_Check]:
     if isinstance(kind, StringType):
-        yield from _text_checks(column)
-    if isinstance(kind, (TimestampType, TimestampNTZType)) and column.scale < MICROSECONDS:
-        step = F.lit(Decimal(1).scaleb(-column.scale))
+        yield from _checks_of_text(column)
+    if type(kind) in _LITERALS:
+        day = _LITERALS[type(kind)].format
         yield _Check(
-            lambda time: F.date_part(F.lit("SECOND"), time) % step != 0,
-            f"has a time with more digits than {column} in the table; use date_trunc in a view",
+            f"({_VALUE} < {day('-4711-01-01')} OR {_VALUE} >= {day('1582-10-05')} AND {_VALUE} < {day('1582-10-15')})",
+            "a day that PostgreSQL's driver moves or refuses: from 1582-10-05 to 1582-10-14, or before the year -4711; "
+            "correct or drop such rows in a view",
+        )
+    if isinstance(kind, (TimestampType, TimestampNTZType)) and column.scale < MICROSECONDS:
+        cut = "date_trunc('MILLISECOND', ...)"
+        cut = f"CAST({cut} AS TIMESTAMP_NTZ)" if isinstance(kind, TimestampNTZType) else cut
+        yield _Check(
+            f"date_part('SECOND', {_VALUE}) % {Decimal(1).scaleb(-column.scale)} <> 0",
+            f"a time with more digits than {column} in the table; cut them in a view, such as by {cut}",
         )
 
 
-def _anywhere(fails: Callable[[Column], Column]) -> Callable[[Column], Column]:
-    """Whether an element of an array is of the kind."""
-    return lambda array: F.exists(array, fails)
-
-
-def _is_ragged(array: Column) -> Column:
-    """Whether an array of arrays has no table of rows and columns: PostgreSQL makes `{}` of `[[]]`."""
-    lengths = F.array_distinct(F.transform(array, lambda each: F.coalesce(F.size(each), F.lit(0))))
-    return (F.size(lengths) > 1) | F.array_contains(lengths, 0)
-
-
-def _text_checks(column: PostgresColumn) -> Iterator[_Check]:
+def _checks_of_text(column: PostgresColumn) -> Iterator[_Check]:
     yield _Check(
-        lambda text: F.contains(text, F.lit("\0")),
-        "has a text with a NUL character, which PostgreSQL cannot store; use replace(..., char(0), '') in a view",
+        f"contains({_VALUE}, char(0))",
+        "a text with a NUL character, which PostgreSQL cannot store; use replace(..., char(0), '') in a view",
     )
-    yield _Check(
-        lambda text: ~F.is_valid_utf8(text), "has a text that is not UTF-8; use make_valid_utf8 in a view"
-    )
+    yield _Check(f"NOT is_valid_utf8({_VALUE})", "a text that is not UTF-8; use make_valid_utf8 in a view")
     if column.element in {"varchar", "bpchar"} and column.precision != NO_LIMIT:
         yield _Check(
-            lambda text: F.char_length(text) > column.precision,
-            f"has a text that is too long for {column} in the table",
+            f"char_length({_VALUE}) > {column.precision}",
+            f"a text that is too long for {column} in the table; shorten it in a view, or make the column wider in the table",
         )
-    if column.element in _DIGITS_OF_SECONDS:
+    if column.element in TIMES_AS_TEXT and not column.is_array:
         yield _Check(
-            lambda text: text.rlike(f"[.]\\d{{{column.scale}}}\\d*[1-9]"),
-            f"has a time with more digits than {column} in the table",
+            _is_cut(column),
+            f"a text of which {column} in the table would lose a part: write a time such as 23:59:59.5, with a zone for timetz "
+            "alone, and with no more digits than the column has",
         )
+
+
+def _is_cut(column: PostgresColumn) -> str:
+    """Whether PostgreSQL ignores a part of a text that it reads as a time: a day, a zone, or digits."""
+    digits = f"[.][0-9]{{1,{column.scale}}}"
+    if column.element == "interval":
+        seconds = f"(:[0-9]{{2}}{digits}|[0-9]{digits}S)$" if column.scale else "^$"
+        return f"(contains({_VALUE}, '.') AND NOT {_VALUE} RLIKE '{seconds}')"
+    seconds = f"(:[0-9]{{2}}({digits})?)?" if column.scale else "(:[0-9]{2})?"
+    zone = "([+-][0-9]{1,2}(:?[0-9]{2}){0,2}|Z)" if column.element == "timetz" else ""
+    return f"NOT {_VALUE} RLIKE '^[0-9]{{1,2}}:[0-9]{{2}}{seconds}{zone}$'"

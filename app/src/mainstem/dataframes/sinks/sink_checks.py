@@ -68,7 +68,7 @@ def _of_table(sink: Sink, frame: DataFrame, connections: Connections) -> Iterato
         for column in in_database.misfits(frame.schema):
             yield _Misfit(("jdbc",), too_narrow(column), reasons.TYPE_TOO_NARROW)
         for untaken in in_database.untaken(frame.schema):
-            yield _Misfit(("jdbc",), str(untaken), reasons.TYPE_NOT_SUPPORTED)
+            yield _Misfit(("jdbc",), f"{untaken}; {untaken.remedy}", reasons.TYPE_NOT_SUPPORTED)
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:

@@ -28,6 +28,7 @@ class Target:
     def __init__(self, sink: JdbcSink, mode: str, columns: Sequence[str]) -> None:
         *schema, self._name = sink.table.split(".")
         self._schema = "".join(f"{quote(part)}." for part in schema)
+        self.columns = tuple(columns)
         self._columns = ", ".join(map(quote, columns))
         self._replaces = mode == "complete"
         self._on_conflict = _upsert(sink.upsert.keys, columns) if sink.upsert else ""

@@ -113,10 +113,13 @@ def misfits(rows: StructType, table: StructType, time_zone: str, evolves: Evolve
 
 def pairs(rows: StructType, table: StructType) -> Iterator[tuple[StructField, DataType]]:
     """Each field of the rows that the table has, and its type there."""
-    kinds = {field.name.lower(): field.dataType for field in table}
+    kinds = {field.name.lower(): field.dataType for field in table} | {
+        field.name: field.dataType for field in table
+    }
     for field in rows:
-        if field.name.lower() in kinds:
-            yield field, kinds[field.name.lower()]
+        kind = kinds.get(field.name, kinds.get(field.name.lower()))
+        if kind is not None:
+            yield field, kind
 
 
 def _misfits(

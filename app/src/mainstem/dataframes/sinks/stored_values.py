@@ -8,7 +8,18 @@ from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, NullType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DoubleType,
+    FloatType,
+    LongType,
+    MapType,
+    NullType,
+    StringType,
+    StructType,
+)
 
 from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.failing import failing
@@ -30,6 +41,10 @@ VALUE_OUT_OF_RANGE: Final = "mainstem:ValueOutOfRange:"
 TYPE_TOO_NARROW: Final = "mainstem:TypeTooNarrow:"
 _CAST: Final = "CAST it in a view to that type if the loss is meant, or"
 CAST_OR_WIDEN: Final = f"{_CAST} {TABLE.wider}"
+
+
+_BEYOND_LONG: Final = 2.0**63
+"""Spark makes the greatest BIGINT of it, which is less."""
 
 
 class TypeTooNarrowError(Exception):
@@ -74,6 +89,8 @@ class Stored(NamedTuple):
         """
         if columns := self.misfits(rows.schema):
             raise TypeTooNarrowError(columns)
+        if all(_is_kept(field.dataType, there, self) for field, there in pairs(rows.schema, self.columns)):
+            return rows
         return rows.select(*_fields(lambda name: F.col(quote(name)), "", rows.schema, self.columns, self))
 
 
@@ -125,7 +142,7 @@ def _fields(
 
 
 def _converted(value: Column, path: str, kind: DataType, there: DataType, known: Stored) -> Column:
-    if _equal(kind, there) or known.evolves(there, kind):
+    if _is_kept(kind, there, known):
         return value
     if isinstance(kind, NullType):
         return value.cast(there)
@@ -162,12 +179,19 @@ def _converted_map(value: Column, path: str, kind: MapType, there: MapType, know
 
 def _in_range(value: Column, path: str, kind: DataType, there: DataType, place: Place) -> Column:
     fitted = value.try_cast(there)
+    is_other = ~fitted.try_cast(kind).eqNullSafe(value)
+    if isinstance(kind, LongType) and isinstance(there, (FloatType, DoubleType)):
+        is_other |= fitted >= _BEYOND_LONG
     fails = failing(
         VALUE_OUT_OF_RANGE,
         f"{path!r} is {named(kind)}, with a value that {named(there)} in {place.name} cannot have; correct or drop such rows in a "
         f"view, or {place.wider}",
     )
-    return F.when(~fitted.try_cast(kind).eqNullSafe(value), fails).otherwise(fitted)
+    return F.when(is_other, fails).otherwise(fitted)
+
+
+def _is_kept(kind: DataType, there: DataType, known: Stored) -> bool:
+    return _equal(kind, there) or known.evolves(there, kind)
 
 
 def _equal(kind: DataType, stored: DataType) -> bool:

@@ -87,15 +87,16 @@ def classify(error: Any) -> Failure:
 
 def classify_text(text: str) -> Failure:
     """The failure that the text of a chain of causes describes; pure."""
-    return in_sink(_of_columns(_classify_text(_SINK.sub("", text)), text), text)
+    return in_sink(_of_columns(_classify_text(_PARSED.sub("", _SINK.sub("", text))), text), text)
 
 
 def _of_columns(failure: Failure, text: str) -> Failure:
-    """The failure with the columns of which the database refuses a text, for its own message does not name them."""
+    """The failure with the columns of which the database refuses a text, for its own message names the text in their place."""
     parsed = _PARSED.search(text)
     if failure.reason != reasons.DATABASE_REFUSED or parsed is None:
         return failure
-    return replace(failure, message=_short(f"{failure.message}; it reads the text of {parsed[1]}"))
+    message = re.sub(r'"[^"]*("|$)', '"..."', failure.message)
+    return replace(failure, message=_short(f"{message}; it reads the text of {parsed[1]}"))
 
 
 def in_sink(failure: Failure, text: str) -> Failure:
