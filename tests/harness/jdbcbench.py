@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mainstem.language.model.connections import JdbcConnection
+from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from pyspark.sql import SparkSession
 
 from harness import sparks
@@ -60,6 +62,12 @@ class JdbcBench:
             "checkpoints": {"location": f"{self._folder}/checkpoints"},
         }  # fmt: skip
         return sparks.run(self._spark, spec)
+
+
+def opened(postgres: Postgres, table: str) -> tuple[JdbcSink, JdbcConnection]:
+    """A sink of the table, and a connection with the credentials of the secret `pg`."""
+    connection = JdbcConnection.model_validate({"url": postgres.url, "secretRef": {"name": "pg"}})
+    return JdbcSink.model_validate({"connection": "shop", "table": table}), connection
 
 
 def staging_tables(postgres: Postgres, table: str) -> int:

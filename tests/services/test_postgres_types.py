@@ -2,14 +2,12 @@
 
 import pytest
 from harness.corners import CORNERS, came_back
-from harness.jdbcbench import WriteRows
+from harness.jdbcbench import WriteRows, opened
 from harness.postgres import Postgres
 from harness.sampling import only
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.postgres_types import taken_types
 from mainstem.errors import SpecInvalid
-from mainstem.language.model.connections import JdbcConnection
-from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -34,12 +32,6 @@ ARRAYS = [
     ("ARRAY<BOOLEAN>", "boolean[]", "array(true, null)", "{t,NULL}"),
 ]
 """Type and value in the query; type and text in the table."""
-
-
-def opened(postgres: Postgres, table: str) -> tuple[JdbcSink, JdbcConnection]:
-    """A sink of the table, and a connection."""
-    connection = JdbcConnection.model_validate({"url": postgres.url, "secretRef": {"name": "pg"}})
-    return JdbcSink.model_validate({"connection": "shop", "table": table}), connection
 
 
 @pytest.mark.usefixtures("write_rows")

@@ -3,13 +3,15 @@
 from typing import Any
 
 import pytest
-from harness.jdbcbench import WriteRows, staging_tables
+from harness.jdbcbench import WriteRows, opened, staging_tables
 from harness.postgres import Postgres
 from harness.sampling import sampled
+from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.database import _Database
 from mainstem.errors import SpecInvalid
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
 
 
 pytestmark = [pytest.mark.S26, pytest.mark.S32]
@@ -85,19 +87,26 @@ TEXTS = [
     ("interval", "1 year 2 days 03:04:05.123456", "1 year 2 days 03:04:05.123456"),
     ("interval(1)", "P1DT2H3.5S", "1 day 02:00:03.5"),
     ("xml", "<a/>", "<a/>"),
+    ("macaddr", "08:00:2b:01:02:03", "08:00:2b:01:02:03"),
+    ("citext", "Ab", "Ab"),
+    ("hstore", '"a"=>"1.50"', '"a"=>"1.50"'),
+    ("ltree", "a.B", "a.B"),
 ]
 """Type in the table, text in the query and in the table."""
 
 
-def test_texts_of_types_that_spark_lacks_arrive(
-    write_rows: WriteRows, postgres: Postgres, table: str
-) -> None:
+@pytest.mark.usefixtures("write_rows")
+def test_texts_of_types_that_spark_lacks_arrive(spark: SparkSession, postgres: Postgres, table: str) -> None:
     columns = [f"c{index}" for index in range(len(TEXTS))]
+    for extension in ("citext", "hstore", "ltree"):
+        postgres.run(f"CREATE EXTENSION IF NOT EXISTS {extension}")
     postgres.run(
         f"CREATE TABLE {table} ({', '.join(f'{c} {row[0]}' for c, row in zip(columns, TEXTS, strict=True))})"
     )
-    row = {c: text for c, (_, text, _) in zip(columns, TEXTS, strict=True)}
-    write_rows([row, {}], table, schema=", ".join(f"{c} STRING" for c in columns))
+    schema = ", ".join(f"{c} STRING" for c in columns)
+    rows = spark.newSession().createDataFrame([[row[1] for row in TEXTS], [None] * len(TEXTS)], schema)
+    sink, connection = opened(postgres, table)
+    database.writer(rows.sparkSession, sink, connection, "append", columns)(rows, 0)
     texts = postgres.run(f"SELECT {', '.join(f'{c}::text' for c in columns)} FROM {table} ORDER BY c0::text")
     assert list(texts[0]) == [row[2] for row in TEXTS]
     assert list(texts[1]) == [None] * len(TEXTS)

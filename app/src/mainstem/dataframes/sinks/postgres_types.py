@@ -58,9 +58,9 @@ _ENUM: Final = 12
 TIMES_AS_TEXT: Final = frozenset({"time", "timetz", "interval"})
 _PARSED: Final = TIMES_AS_TEXT | {
     *("json", "jsonb", "xml", "uuid", "inet", "cidr", "macaddr", "macaddr8"),
-    *("bit", "varbit", "citext", "hstore", "ltree", "tsvector"),
+    *("bit", "varbit", "citext", "hstore", "ltree"),
 }
-"""Types that Spark lacks and whose input keeps a text, or refuses it. Others cut or round: `money`, `oid`, ranges."""
+"""Types that Spark lacks, and that have each value of a text that they read. Others cut or round it: `money`, `oid`, ranges."""
 _LIMITED_TIMES: Final = TIMES_AS_TEXT | {"timestamp", "timestamptz"}
 _DIGITS: Final = 38
 """The most digits of Spark's DECIMAL."""
