@@ -215,6 +215,29 @@ def test_each_text_within_quotes_stays_as_it_is(spark: SparkSession, tmp_path: P
     assert [row.s for row in rows.orderBy("n").collect()] == texts
 
 
+@pytest.mark.parametrize("kind", ["json", "csv"])
+@pytest.mark.parametrize("on_malformed_record", ["fail", "deadLetter"])
+def test_the_plan_grows_with_the_columns_and_not_with_their_sets(
+    spark: SparkSession, tmp_path: Path, kind: str, on_malformed_record: str
+) -> None:
+    """Spark infers what holds for columns; from a message with all columns it inferred something for each set of them."""
+
+    def inferred(count: int) -> int:
+        names = [f"c{number}" for number in range(count)]
+        schema = ", ".join(
+            f"{name} {('INT', 'STRING', 'DATE', 'DECIMAL(10,2)')[index % 4]}"
+            for index, name in enumerate(names)
+        )
+        files = source(tmp_path, format=kind, schema=schema, onMalformedRecord=on_malformed_record)
+        assert files.files is not None
+        assert files.decoding is not None
+        raw = file_records.table(spark.newSession(), str(tmp_path), files.decoding, files.files.options)
+        rows = DecodedRecords(raw, files.decoding, "src", is_counted=False).rows()
+        return int(rows._jdf.queryExecution().optimizedPlan().validConstraints().size())
+
+    assert inferred(10) <= 2 * inferred(5) + 10
+
+
 def shown(column: str) -> str:
     return "CAST(day AS STRING)" if column == "day" else column
 

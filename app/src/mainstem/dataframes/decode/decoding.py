@@ -105,7 +105,7 @@ class DecodedRecords:
         return self._records.where(~F.col(_DECODED)).select(
             F.col("value").cast("binary").alias("raw"),
             *columns,
-            misfits.without_codegen(self._error()).alias("error"),
+            self._error().alias("error"),
             F.current_timestamp().alias("time"),
         )
 
@@ -146,15 +146,13 @@ class DecodedRecords:
         ]
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         error = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
-        detail = F.coalesce(
-            F.when(~self._ahead, F.concat(F.lit(": "), misfits.without_codegen(self._error()))), F.lit("")
-        )
+        detail = F.coalesce(F.when(~self._ahead, F.concat(F.lit(": "), self._error())), F.lit(""))
         return F.concat(F.lit(MALFORMED_RECORD), error, *places, detail, F.lit(f"; {self._remedy}"))
 
     def _error(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))
-        error = F.when(self._ahead, ahead).otherwise(self._format.error(F.col(_RECORD), F.col("value")))
-        return F.coalesce(self._fault, error)
+        why = misfits.bound(F.col(_RECORD), lambda record: self._format.error(record, F.col("value")))
+        return F.coalesce(self._fault, F.when(self._ahead, ahead).otherwise(why))
 
 
 def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> RecordFormat:

@@ -97,19 +97,16 @@ def in_csv(
     def misfits(parsed: Column) -> Column:
         return F.array(*(misfit(field, parsed[field.name]) for field in schema.fields[:_MAX_COLUMNS]))
 
-    return _first(_bind(raw, misfits))
+    return _first(bound(raw, misfits))
 
 
-def without_codegen(column: Column) -> Column:
-    """The same value, computed without generated code; see `_bound`."""
-    return _bind(F.lit(0), lambda _: column)
-
-
-def _bind(value: Column, use: Callable[[Column], Column]) -> Column:
+def bound(value: Column, use: Callable[[Column], Column]) -> Column:
     """The result of `use` for a value that Spark computes once, because the value is the variable of a lambda.
 
     Spark never generates code for a lambda. Generated code for this expression, which few records need, would be so long
-    that Java would no longer compile the code for all records.
+    that Java would no longer compile the code for all records. And Spark infers from a condition what holds for each
+    column that is a part of it: it doubles its inferences with each field of a record that the condition has, up to a full
+    heap with 14 columns. The fields of a lambda's variable are not those of the columns.
     """
     return F.get(F.transform(F.array(value), use), F.lit(0))
 
@@ -140,7 +137,7 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
         return F.concat(*inner, F.array(*own, *null_items)) if inner else F.array(*own, *null_items)
 
     texts = F.from_json(text, MapType(StringType(), StringType()), dict(line.options))
-    return F.coalesce(_bind(texts, misfits), F.array().cast("array<struct<message:string,value:string>>"))
+    return F.coalesce(bound(texts, misfits), F.array().cast("array<struct<message:string,value:string>>"))
 
 
 def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
