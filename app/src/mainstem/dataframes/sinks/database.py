@@ -21,6 +21,7 @@ from mainstem.dataframes.options import jdbc
 from mainstem.dataframes.sinks.postgres_types import PostgresColumn, described
 from mainstem.dataframes.sinks.postgres_values import PostgresTable
 from mainstem.dataframes.sinks.staging import PARTITION, Target
+from mainstem.dataframes.sinks.stored_values import session_time_zone
 from mainstem.dataframes.sinks.writers import BatchWriter
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
@@ -82,7 +83,7 @@ def writer(
 
 
 def _table(session: SparkSession, columns: Sequence[PostgresColumn]) -> PostgresTable:
-    return PostgresTable(columns, str(session.conf.get("spark.sql.session.timeZone")))
+    return PostgresTable(columns, session_time_zone(session))
 
 
 class Staged(NamedTuple):

@@ -11,5 +11,15 @@ def failing(prefix: str, why: str) -> Column:
         prefix: the text by which the driver recognizes the failure.
         why: the message; it names no value.
     """
+    return F.expr(failing_sql(prefix, why))
+
+
+def failing_sql(prefix: str, why: str) -> str:
+    """The same as Spark's SQL."""
     # Two texts, so that a plan in the message of another failure is not taken for this one.
-    return F.raise_error(F.concat(F.lit(prefix), F.lit(f" {why}")))
+    return f"raise_error(concat({_literal(prefix)}, {_literal(f' {why}')}))"
+
+
+def _literal(text: str) -> str:
+    """Spark's SQL for a text, which no setting of its parser reads in another way."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)"

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from mainstem.dataframes.sinks.spark_sink_log import newest_path
 from mainstem.dataframes.sinks.stored_types import FOLDER
-from mainstem.dataframes.sinks.stored_values import Stored
+from mainstem.dataframes.sinks.stored_values import Stored, session_time_zone
 from mainstem.filesystem import Directory
 from mainstem.language.model.connectors.file_sink import FileSink
 
@@ -25,10 +25,7 @@ def in_folder(session: SparkSession, sink: FileSink, kind: str) -> Stored | None
     """The columns of a sink's folder, without those of its partitions; None if no file has types."""
     path = newest_path(session, Directory(session, sink.path)) if kind in _TYPED else None
     columns = path and _columns(session, path, kind)
-    if not columns:
-        return None
-    time_zone = str(session.conf.get("spark.sql.session.timeZone"))
-    return Stored(columns, time_zone, lambda _before, _after: False, place=FOLDER)
+    return Stored(columns, session_time_zone(session), place=FOLDER) if columns else None
 
 
 def _columns(session: SparkSession, path: str, kind: str) -> StructType | None:

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from mainstem.dataframes.sinks.failing import failing_sql
 from mainstem.dataframes.sinks.partition_values import quote
 from mainstem.dataframes.sinks.postgres_types import (
     MICROSECONDS,
@@ -104,40 +105,32 @@ class PostgresTable(NamedTuple):
             raise
 
     def _stored(self, rows: StructType) -> Stored:
-        return Stored(taken_types(rows, self.columns), self.time_zone, lambda _before, _after: False)
+        return Stored(taken_types(rows, self.columns), self.time_zone)
 
 
 def _checked(name: str, checks: Sequence[_Check]) -> str:
     value = quote(name)
     failing = "".join(
-        f"WHEN {check.fails.replace(_VALUE, value)} THEN "
-        f"raise_error(concat({_literal(VALUE_OUT_OF_RANGE)}, {_literal(f' {name!r} has {check.why}')})) "
+        f"WHEN {check.fails.replace(_VALUE, value)} THEN {failing_sql(VALUE_OUT_OF_RANGE, f'{name!r} has {check.why}')} "
         for check in checks
     )
     return f"CASE {failing}ELSE {value} END AS {value}" if checks else value
 
 
-def _literal(text: str) -> str:
-    """Spark's SQL for a text, which no setting of its parser reads in another way."""
-    return f"CAST(X'{text.encode().hex()}' AS STRING)"
-
-
-def _checks(kind: DataType, column: PostgresColumn) -> Iterator[_Check]:
-    array = _VALUE
-    while isinstance(kind, ArrayType):
-        kind = kind.elementType
-        if isinstance(kind, ArrayType):
-            yield _Check(
-                _is_ragged(array),
-                "an array whose arrays are empty, NULL or of different lengths, which PostgreSQL cannot store; write "
-                "to_json of it in a view",
-            )
-            array = f"flatten({array})"
-        else:
-            for check in _checks_of_value(kind, column):
-                yield _Check(f"exists({array}, e -> {check.fails.replace(_VALUE, 'e')})", check.why)
-            return
-    yield from _checks_of_value(kind, column)
+def _checks(kind: DataType, column: PostgresColumn, value: str = _VALUE) -> Iterator[_Check]:
+    """The checks of a column's values; an array of arrays is checked as one array of all their elements."""
+    if not isinstance(kind, ArrayType):
+        yield from _checks_of_value(kind, column)
+    elif isinstance(kind.elementType, ArrayType):
+        yield _Check(
+            _is_ragged(value),
+            "an array whose arrays are empty, NULL or of different lengths, which PostgreSQL cannot store; write "
+            "to_json of it in a view",
+        )
+        yield from _checks(kind.elementType, column, f"flatten({value})")
+    else:
+        for check in _checks_of_value(kind.elementType, column):
+            yield _Check(f"exists({value}, e -> {check.fails.replace(_VALUE, 'e')})", check.why)
 
 
 def _is_ragged(array: str) -> str:

@@ -20,7 +20,7 @@ from mainstem.dataframes.sinks.folder_types import in_folder
 from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.dataframes.sinks.sequence import written
-from mainstem.dataframes.sinks.stored_values import stored, too_narrow
+from mainstem.dataframes.sinks.stored_values import session_time_zone, stored, too_narrow
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
@@ -106,21 +106,22 @@ def _partitions(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     kinds = _kinds(frame)
     for path, column in sink.columns():
         kind = kinds.get(column.lower()) if path[1] == "partitionBy" else None
-        if why := kind and unsupported_type(kind, _time_zone(frame)):
+        if why := kind and unsupported_type(kind, session_time_zone(frame.sparkSession)):
             message = f"has the partition column {column!r} of the type {why} in a view"
             yield _Misfit(path, message, reason=reasons.PARTITION_TYPE_NOT_SUPPORTED)
 
 
 def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     """Columns with times that a Kafka record has as a string, without an offset, in a time zone that repeats an hour."""
-    if sink.kafka is None or not repeats_hours(_time_zone(frame)):
+    time_zone = session_time_zone(frame.sparkSession)
+    if sink.kafka is None or not repeats_hours(time_zone):
         return
     kinds = _kinds(frame)
     for path, column in sink.columns():
         kind = kinds.get(column.lower()) if path[1] not in ("key", "value") else None
         if kind and has_timestamp(kind):
             message = (
-                f"writes the TIMESTAMP of {column!r} as a string without its offset, and {_time_zone(frame)} has one hour of "
+                f"writes the TIMESTAMP of {column!r} as a string without its offset, and {time_zone} has one hour of "
                 "each year twice; write date_format(..., \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\") or to_json in a view, "
                 "or set timeZone: UTC"
             )
@@ -129,10 +130,6 @@ def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
 
 def _kinds(frame: DataFrame) -> dict[str, DataType]:
     return {field.name.lower(): field.dataType for field in frame.schema}
-
-
-def _time_zone(frame: DataFrame) -> str:
-    return str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
 
 
 def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:

@@ -54,6 +54,15 @@ class TypeTooNarrowError(Exception):
         super().__init__(f"{TYPE_TOO_NARROW} {', '.join(map(str, columns))}")
 
 
+def _never(_before: DataType, _after: DataType) -> bool:
+    return False
+
+
+def session_time_zone(session: SparkSession) -> str:
+    """The time zone in which the session converts times."""
+    return str(session.conf.get("spark.sql.session.timeZone"))
+
+
 class Stored(NamedTuple):
     """The columns of an existing table, and how it takes those of a query.
 
@@ -67,7 +76,7 @@ class Stored(NamedTuple):
 
     columns: StructType
     time_zone: str
-    evolves: Evolves
+    evolves: Evolves = _never
     compared: frozenset[str] = frozenset()
     place: Place = TABLE
 
@@ -105,8 +114,9 @@ def stored(session: SparkSession, sink: DeltaSink, table: TableMetadata | None) 
         return merge_schema and (isinstance(before, NullType) or (table.widens and can_widen(before, after)))
 
     compared = (*sink.merge.keys, *(sink.merge.sequence_by or ())) if sink.merge else ()
-    time_zone = str(session.conf.get("spark.sql.session.timeZone"))
-    return Stored(table.columns, time_zone, evolves, frozenset(name.lower() for name in compared))
+    return Stored(
+        table.columns, session_time_zone(session), evolves, frozenset(name.lower() for name in compared)
+    )
 
 
 def as_stored(rows: DataFrame, sink: DeltaSink, table: TableMetadata | None) -> DataFrame:
