@@ -38,6 +38,8 @@ _OWN: Final = {
     "spark.sql.streaming.checkpointFileManagerClass",
     "spark.sql.extensions",
     "spark.hadoop.fs.file.impl",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl",
+    "spark.python.sql.dataFrameDebugging.enabled",
     "spark.redaction.regex",
     "spark.executorEnv.TZ",
 }

@@ -106,6 +106,7 @@ OPEN = {
     "spark.sql.streaming.stopTimeout",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
     "spark.sql.warehouse.dir",
+    "spark.python.sql.dataFrameDebugging.enabled",
     "spark.ui.showConsoleProgress",
 }
 

@@ -22,6 +22,7 @@ CHECKPOINT_FILES: Final = "dev.mainstem.checkpoint.ConditionalCheckpointFileMana
 FILE_BATCHES: Final = "dev.mainstem.files.Extension"
 """The session extension of the project's own jar: a stream reads each file once, and reports files that are gone."""
 LOCAL_FILES: Final = "dev.mainstem.files.OrderedLocalFileSystem"
+LOCAL_CONTEXT: Final = "dev.mainstem.files.LocalFileContext"
 """The project's own class: it lists the files of a folder in the order of their names, as object stores do."""
 S3_CREDENTIALS: Final = "dev.mainstem.secrets.S3Credentials"
 """Reads the files of a connection's secret before each request, in driver and executors."""
@@ -93,6 +94,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.session.timeZone": spec.time_zone,
         # Plain Python functions see times in the zone of their process.
         "spark.executorEnv.TZ": spec.time_zone,
+        # Otherwise each function of a DataFrame asks the JVM a dozen times for the place that called it: some 5 ms.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         # Otherwise SELECT '${env:SECRET}' prints the secret.
         "spark.sql.variable.substitute": "false",
         # Otherwise SELECT * FROM text.`/var/run/secrets/...` reads the pod's own files.
@@ -118,6 +121,8 @@ def spark_conf(pipeline: StreamingPipeline, machine: Machine) -> dict[str, str]:
         "spark.sql.extensions": f"io.delta.sql.DeltaSparkSessionExtension,{FILE_BATCHES}",
         # A stream reads files with one modification time, as copies have, in the order in which they are listed.
         "spark.hadoop.fs.file.impl": LOCAL_FILES,
+        # Neither runs a process for each file that is written, and this is what writes checkpoints.
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": LOCAL_CONTEXT,
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # Delta rebuilds its snapshot in every batch; its default of 50 tasks costs four times as much as a few tasks.
         "spark.databricks.delta.snapshotPartitions": str(max(1, min(machine.cores, 8))),

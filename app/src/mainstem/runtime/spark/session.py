@@ -19,7 +19,15 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.deployment import WANTED_HEAP
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.spark import host, packages
-from mainstem.runtime.spark.conf import FILE_BATCHES, LOCAL_FILES, LOG4J, Machine, pools_xml, spark_conf
+from mainstem.runtime.spark.conf import (
+    FILE_BATCHES,
+    LOCAL_CONTEXT,
+    LOCAL_FILES,
+    LOG4J,
+    Machine,
+    pools_xml,
+    spark_conf,
+)
 from mainstem.runtime.spark.environment import Environment
 from mainstem.runtime.spark.jvm import Jvm, launch
 from mainstem.runtime.spark.local_time import set_time_zone
@@ -107,7 +115,7 @@ def start_error(failure: Failure, environment: Environment) -> NotReady:
 
 def _check_own_jar(gateway: Any) -> None:
     """Refuse jars of another version: Spark only logs a warning if an extension is missing, and continues without it."""
-    for name in (FILE_BATCHES, LOCAL_FILES):
+    for name in (FILE_BATCHES, LOCAL_FILES, LOCAL_CONTEXT):
         try:
             gateway.jvm.java.lang.Class.forName(name)
         except Py4JError:

@@ -103,6 +103,7 @@ OWNED_CONF: Final = _DURABLE | {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "",
     "spark.sql.extensions": "",
     "spark.hadoop.fs.file.impl": "",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "",
     "spark.sql.catalog.spark_catalog": "",
     "spark.sql.streaming.checkpointLocation": "checkpoints.location",
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "",

@@ -12,9 +12,16 @@ import org.apache.hadoop.fs.Path;
  *
  * <p>A stream of files reads the files with the oldest modification time first, and files with equal times in the order of
  * the listing. Files that were copied together have equal times, and the operating system lists them in any order.
+ *
+ * @see LocalFiles
  */
 public final class OrderedLocalFileSystem extends LocalFileSystem {
     private static final Comparator<FileStatus> BY_NAME = Comparator.comparing(status -> status.getPath().getName());
+
+    /** The constructor that Hadoop calls. */
+    public OrderedLocalFileSystem() {
+        super(new LocalFiles());
+    }
 
     @Override
     public FileStatus[] listStatus(Path folder) throws IOException {
