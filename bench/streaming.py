@@ -11,6 +11,7 @@ from typing import Any
 
 import jobs
 import latency
+import local_checkpoints
 import pools
 import small_batches
 import sparse
@@ -27,6 +28,7 @@ def main() -> None:
         "c": lambda: small_batches.run(given.batches, given.pairs, given.seed),
         "d": lambda: pools.run(given.light),
         "e": lambda: sparse.run(given.sparse, given.pairs),
+        "f": lambda: local_checkpoints.run(given.local, given.pairs, given.seed),
     }
     chosen = {part: run for part, run in parts.items() if part in given.only}
     jobs.run_parts(chosen, vars(given), "streaming.json")
@@ -34,7 +36,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", default="abcde", metavar="PARTS", help="the parts to run (default: all)")
+    parser.add_argument("--only", default="abcdef", metavar="PARTS", help="the parts to run (default: all)")
     parser.add_argument(
         "--records", type=int, default=3_000_000, help="a: events in the topic (default: 3,000,000)"
     )
@@ -47,9 +49,10 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rate", type=int, default=1_000, help="b: records a second (default: 1,000)")
     parser.add_argument("--batches", type=int, default=80, help="c: batches in a run (default: 80)")
-    parser.add_argument("--pairs", type=int, default=2, help="c, e: rounds of two runs (default: 2)")
+    parser.add_argument("--pairs", type=int, default=2, help="c, e, f: rounds of each run (default: 2)")
     parser.add_argument("--light", type=int, default=30, help="d: batches of the light query (default: 30)")
     parser.add_argument("--sparse", type=int, default=30, help="e: batches in a run (default: 30)")
+    parser.add_argument("--local", type=int, default=100, help="f: batches in a run (default: 100)")
     parser.add_argument(
         "--seed", type=int, default=1, help="seed of the random records and of the order of runs (default: 1)"
     )
