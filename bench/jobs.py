@@ -139,6 +139,11 @@ def verdict(figure: str, measured: str, target: str, *, met: bool) -> None:
     print(f"\n{figure}: {measured}, target {target}: {'met' if met else 'NOT met'}\n")
 
 
+def shorter(figure: str, times: float, least: float) -> None:
+    """Print the verdict about how many times shorter a figure is with Mainstem."""
+    verdict(f"{figure} is shorter by", f"{times:.1f} times", f"at least {least:g} times", met=times >= least)
+
+
 def run_parts(parts: Mapping[str, Callable[[], Any]], arguments: Mapping[str, Any], name: str) -> None:
     """Run each part, which prints its table, and keep every figure of theirs in a file below build/bench."""
     results: dict[str, Any] = {"machine": {"cores": CORES, "heap": HEAP}, "arguments": dict(arguments)}

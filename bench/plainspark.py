@@ -29,6 +29,7 @@ CONF: Final = {
     "spark.sql.streaming.metricsEnabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.variable.substitute": "false",
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",

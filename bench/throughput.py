@@ -39,7 +39,6 @@ _OWN: Final = {
     "spark.sql.extensions",
     "spark.hadoop.fs.file.impl",
     "spark.hadoop.fs.AbstractFileSystem.file.impl",
-    "spark.python.sql.dataFrameDebugging.enabled",
     "spark.redaction.regex",
     "spark.executorEnv.TZ",
 }

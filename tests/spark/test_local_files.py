@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import sparks
+from harness.pipebench import PipeBench
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 MODES = (0o755, 0o644, 0o600, 0o000, 0o777, 0o1777)
 BEFORE = (0o755, 0o600, 0o2775, 0o1777)
 """Modes of a folder, of which some have bits that `chmod` keeps."""
+COUNTS = {"name": "counts", "sql": "SELECT k, count(*) AS n FROM lines GROUP BY k"}
 
 
 @pytest.fixture
@@ -73,26 +74,9 @@ def _permission(spark: SparkSession, mode: int) -> Any:
 def test_a_stateful_batch_with_a_local_checkpoint_runs_no_process(
     spark: SparkSession, tmp_path: Path, processes: Any
 ) -> None:
-    """Twelve of them took four times as long as the batch."""
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.json").write_text('{"k": "a"}\n', encoding="utf-8")
-    files = {"path": f"{tmp_path}/in", "format": "json", "schema": "k STRING"}
-    sparks.run(
-        spark,
-        {
-            "sources": [{"name": "lines", "files": files}],
-            "views": [{"name": "counts", "sql": "SELECT k, count(*) AS n FROM lines GROUP BY k"}],
-            "queries": [
-                {
-                    "name": "q",
-                    "from": "counts",
-                    "outputMode": "complete",
-                    "to": [{"name": "table", "delta": {"path": f"{tmp_path}/out"}}],
-                }
-            ],
-            "checkpoints": {"location": f"{tmp_path}/checkpoints"},
-        },
-    )
+    bench = PipeBench(spark, tmp_path, {"lines": "k STRING"})
+    bench.put("lines", {"k": "a"})
+    assert bench.run(COUNTS, query={"outputMode": "complete"}) == [("a", 1)]
     _java(spark).java.lang.Runtime.getRuntime().exec("true").waitFor()
     started = processes()
     assert "true" in started, "the recording has processes"
@@ -128,6 +112,11 @@ def test_a_missing_file_has_no_permissions(spark: SparkSession, local: Any, tmp_
         local.setPermission(_path(spark, tmp_path / "missing"), _permission(spark, 0o640))
 
 
+def test_a_missing_file_is_no_link(spark: SparkSession, local: Any, tmp_path: Path) -> None:
+    with pytest.raises(Py4JJavaError, match="FileNotFoundException"):
+        local.getFileLinkStatus(_path(spark, tmp_path / "missing"))
+
+
 @pytest.mark.parametrize("name", ["file", "folder", "link", "linked folder", "dangling"])
 def test_a_link_is_what_it_is_for_hadoop(
     spark: SparkSession, local: Any, hadoops: Any, tmp_path: Path, name: str
@@ -145,31 +134,43 @@ def test_a_link_is_what_it_is_for_hadoop(
 def test_a_checkpoint_may_lie_behind_a_link(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "checkpoints").symlink_to(tmp_path / "disk")
-    context = _java(spark).org.apache.hadoop.fs.FileContext.getFileContext(_uri(spark), _conf(spark))
-    status = context.getFileStatus(_path(spark, tmp_path / "checkpoints"))
-    assert status.isDirectory()
+    bench = PipeBench(spark, tmp_path, {"lines": "k STRING"})
+    for number in (1, 2):
+        bench.put("lines", {"k": "a"})
+        assert bench.run(COUNTS, query={"outputMode": "complete"}) == [("a", number)]
+    assert (tmp_path / "disk" / "out" / "1" / "commits" / "1").exists()
 
 
-def test_both_interfaces_write_what_hadoops_own_writes(spark: SparkSession, tmp_path: Path) -> None:
+def test_both_interfaces_write_what_hadoops_own_write(
+    spark: SparkSession, local: Any, tmp_path: Path
+) -> None:
     """The checksums beside the files too, so that every reader finds a damaged one."""
-    java, conf = _java(spark), _conf(spark)
-    plain = java.org.apache.hadoop.conf.Configuration()
-    written = {}
-    for name, configuration in (("ours", conf), ("hadoops", plain)):
-        folder = tmp_path / name
-        context = java.org.apache.hadoop.fs.FileContext.getFileContext(_uri(spark), configuration)
-        flags = java.java.util.EnumSet.of(java.org.apache.hadoop.fs.CreateFlag.CREATE)
-        options = spark.sparkContext._gateway.new_array(java.org.apache.hadoop.fs.Options.CreateOpts, 1)  # type: ignore[union-attr]
-        options[0] = java.org.apache.hadoop.fs.Options.CreateOpts.createParent()
-        stream = context.create(_path(spark, folder / "in" / "file"), flags, options)
+    hadoop = _java(spark).org.apache.hadoop
+    plain = hadoop.fs.LocalFileSystem()
+    plain.initialize(_uri(spark), _conf(spark))
+    contexts = [
+        hadoop.fs.FileContext.getFileContext(_uri(spark), conf)
+        for conf in (_conf(spark), hadoop.conf.Configuration())
+    ]
+    names = [context.getDefaultFileSystem().getClass().getSimpleName() for context in contexts]
+    assert names == ["LocalFileContext", "LocalFs"]
+    flags = _java(spark).java.util.EnumSet.of(hadoop.fs.CreateFlag.CREATE)
+    options = spark.sparkContext._gateway.new_array(hadoop.fs.Options.CreateOpts, 1)  # type: ignore[union-attr]
+    options[0] = hadoop.fs.Options.CreateOpts.createParent()
+
+    def written(number: int, files: Any, *more: Any) -> dict[str, tuple[str, bytes | None]]:
+        folder = tmp_path / str(number)
+        stream = files.create(_path(spark, folder / "in" / "file"), *more)
         stream.write(bytes(range(256)) * 5)
         stream.close()
-        written[name] = {
-            str(file.relative_to(folder)): (
-                oct(file.stat().st_mode),
-                None if file.is_dir() else file.read_bytes(),
-            )
+        return {
+            str(file.relative_to(folder)): (oct(file.stat().st_mode), None if file.is_dir() else file.read_bytes())
             for file in folder.rglob("*")
-        }
-    assert written["ours"] == written["hadoops"]
-    assert {Path(file).name for file in written["ours"]} == {"in", "file", ".file.crc"}
+        }  # fmt: skip
+
+    by_context = [written(number, context, flags, options) for number, context in enumerate(contexts)]
+    by_system = [written(number, system) for number, system in enumerate((local, plain), 2)]
+    assert by_context[0] == by_context[1]
+    assert by_system[0] == by_system[1]
+    for files in (by_context[0], by_system[0]):
+        assert set(files) == {"in", "in/file", "in/.file.crc"}
