@@ -6,7 +6,7 @@ a fresh process: if it passes then, it is unstable. The run stays green with up 
 `build/unstable.txt` lists them.
 
 Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
-session of its own: they wait more than they compute, those of the API server most of all. Those of the chart and of the
+session of its own: they wait more than they compute, those of the servers and of the API server most of all. Those of the chart and of the
 cluster share one server, or the machine's network, and run one after the other.
 """
 
@@ -32,7 +32,7 @@ TIERS = {
         Tier("spark", workers=CORES, environment=classes.environment),
         Tier("chart", targets=("servers",)),
         Tier("apiserver", targets=("servers",), workers=CORES + 1),
-        Tier("services", targets=("servers", "wheels"), workers=CORES, environment=classes.environment),
+        Tier("services", targets=("servers", "wheels"), workers=CORES + 1, environment=classes.environment),
         Tier("cluster", targets=("images",)),
     )
 }

@@ -295,6 +295,7 @@ def test_the_self_test_fails_outside_a_pod(installed, tmp_path, capsys) -> None:
     assert "[NotInAPod]" in capsys.readouterr().out
 
 
+@pytest.mark.full(gate="chart/test_installed.py::test_the_self_test_shows_the_message_of_the_api_server")
 def test_the_self_test_fails_without_an_api_server(installed, tester, capsys) -> None:
     assert main(environment(installed, 1) | {"KUBERNETES_SERVICE_PORT": "1"}, tester) == 1
     assert capsys.readouterr().out.count("[ApiServerUnreachable]") == 2

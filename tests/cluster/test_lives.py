@@ -102,7 +102,7 @@ COUNTED = {
 """A query with state that Spark can repartition."""
 
 
-@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
+@pytest.mark.full(gate="spark/test_repartition.py::test_fewer_partitions_lose_no_state")
 def test_kubectl_mainstem_repartitions_state_in_a_pod_and_the_query_starts_on_it(pipeline: Pipeline) -> None:
     pipeline.apply(small(pipeline.name, **COUNTED))
     pipeline.wait("Ready", 240)

@@ -108,7 +108,9 @@ def cameras(
     shutil.rmtree(made.lake)
 
 
-@pytest.mark.full(gate="services/test_kill.py::test_kills_lose_and_repeat_nothing")
+@pytest.mark.full(
+    gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
+)
 @pytest.mark.S13
 @pytest.mark.S14
 @pytest.mark.S15

@@ -24,7 +24,6 @@ from harness.kafka import Broker
 from harness.postgres import Postgres
 from harness.records import Record
 from harness.s3 import S3Server
-from harness.sampling import only
 from harness.waiting import at_any_moment
 
 
@@ -92,7 +91,8 @@ def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
 @pytest.mark.S36
 @pytest.mark.faults
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kills", only(KILLS, [1]))
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.full(gate="cluster/test_story.py::test_after_a_kill_within_a_batch_the_next_driver_continues")
 def test_kills_lose_and_repeat_nothing(
     kafka: Broker, s3: S3Server, postgres: Postgres, tmp_path: Path, kills: int
 ) -> None:

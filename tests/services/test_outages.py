@@ -51,6 +51,15 @@ def spec(stage: Stage, broker: Broker, topic: str, **more: Any) -> dict[str, Any
     }
 
 
+def spec_of_the_impatient(stage: Stage, broker: Broker, topic: str) -> dict[str, Any]:
+    """As `spec`, with clients that report an outage within seconds."""
+    document = spec(stage, broker, topic)
+    patience = {"request.timeout.ms": "1500", "default.api.timeout.ms": "1500", "max.block.ms": "1500"}
+    document["connections"][0]["kafka"]["properties"] = patience
+    document["sources"][0]["kafka"]["options"] = {"fetchOffset.numRetries": "1"}
+    return document
+
+
 @pytest.mark.full(
     gate="unit/test_outages.py::test_lag_is_unknown_and_no_query_idle_while_a_broker_does_not_answer"
 )
@@ -83,22 +92,12 @@ def test_an_outage_ends_no_query_and_other_queries_continue(
 ) -> None:
     broker.create_topic("away")
     broker.produce("away", records(3))
-    broker.kill()
     stage = Stage(spark.newSession(), tmp_path)
     stage.put("lines", "one")
-    document = spec(stage, broker, "away")
-    patience = {"request.timeout.ms": "1500", "default.api.timeout.ms": "1500", "max.block.ms": "1500"}
-    document["connections"][0]["kafka"]["properties"] = patience
-    document["sources"][0]["kafka"]["options"] = {"fetchOffset.numRetries": "1"}
     try:
-        with stage.running(**document) as running:
-            running.until(lambda: running["to-away-lines"].input_rows == 1)
-            away = running["to-away"]
-            assert (away.state, away.reason) == (QueryState.WAITING, "BrokerUnreachable")
-            assert "no broker of connection 'events' answers" in (away.message or "")
-            broker.start()
+        with stage.running(**spec_of_the_impatient(stage, broker, "away")) as running:
             running.until(lambda: running["to-away"].input_rows == 3)
-
+            running.until(lambda: running["to-away-lines"].input_rows == 1)
             broker.kill()
             running.until(lambda: running["to-away"].state is QueryState.RESTARTING)
             away = running["to-away"]
@@ -113,6 +112,28 @@ def test_an_outage_ends_no_query_and_other_queries_continue(
         if not broker.process.alive:
             broker.start()
     assert len(stage.rows("away")) == 5
+
+
+@pytest.mark.full(gate="unit/test_outages.py::test_an_outage_affects_only_the_queries_that_use_the_server")
+def test_a_query_waits_for_a_broker_that_is_away_at_the_start(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.create_topic("not-yet")
+    broker.produce("not-yet", records(3))
+    broker.kill()
+    stage = Stage(spark.newSession(), tmp_path)
+    stage.put("lines", "one")
+    try:
+        with stage.running(**spec_of_the_impatient(stage, broker, "not-yet")) as running:
+            running.until(lambda: running["to-not-yet-lines"].input_rows == 1)
+            away = running["to-not-yet"]
+            assert (away.state, away.reason) == (QueryState.WAITING, "BrokerUnreachable")
+            assert "no broker of connection 'events' answers" in (away.message or "")
+            broker.start()
+            running.until(lambda: running["to-not-yet"].input_rows == 3)
+    finally:
+        if not broker.process.alive:
+            broker.start()
 
 
 @pytest.mark.full(gate="services/test_data_loss.py::test_a_topic_recreated_while_its_query_runs_is_read")

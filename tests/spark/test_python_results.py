@@ -90,7 +90,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a function's row": (state(function="typed:returns", stateSchema="n INT"), "half", "view 'v': n is declared as INT, but is 2.5"),
     "a function's state": (state(function="typed:keeps", stateSchema="n INT"), "half", "view 'v', its state: n is declared as INT, but is 2.5"),
 }  # fmt: skip
-KINDS = {"in a struct", "a series", "state"}
+KINDS = {"a series", "state"}
 
 
 @pytest.mark.parametrize("misfit", only(MISFITS, KINDS))
@@ -172,6 +172,7 @@ def document(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.full(gate="unit/test_local_time.py::test_the_local_time_is_that_of_the_zone")
 def test_a_time_without_zone_is_one_of_the_document_in_all_code(tmp_path: Path) -> None:
     """A process of its own, because its local time is not that of the tests."""
     from harness.tables import records

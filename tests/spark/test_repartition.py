@@ -57,7 +57,7 @@ def partitions(checkpoint: str) -> set[int]:
     return {store["partitions"] for operator in state for store in operator["stores"]}
 
 
-@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
+@pytest.mark.full(gate="spark/test_repartition.py::test_fewer_partitions_lose_no_state")
 def test_a_repartitioned_aggregation_counts_each_row_once_in_a_merged_table(
     spark: SparkSession, tmp_path: Path, repartition: Command
 ) -> None:
@@ -90,7 +90,6 @@ def test_a_repartitioned_aggregation_counts_each_row_once_in_a_merged_table(
     assert contents(bench.checkpoint) == before
 
 
-@pytest.mark.full
 def test_fewer_partitions_lose_no_state(spark: SparkSession, tmp_path: Path, repartition: Command) -> None:
     bench = Bench(spark, tmp_path, COUNTS, outputMode="complete", state={"partitions": 3})
     bench.put(*range(5))
@@ -119,7 +118,7 @@ def test_a_repartitioned_query_keeps_its_watermark_and_its_open_windows(
     assert [(hour.hour, n) for hour, _, n in rows] == [(0, 1), (2, 1), (4, 1), (6, 1)]
 
 
-@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
+@pytest.mark.full(gate="spark/test_repartition.py::test_fewer_partitions_lose_no_state")
 def test_a_sink_of_files_continues_after_the_batch_that_it_has_not_seen(
     spark: SparkSession, tmp_path: Path, repartition: Command
 ) -> None:
@@ -143,7 +142,7 @@ def test_a_sink_of_files_continues_after_the_batch_that_it_has_not_seen(
     assert contents(bench.checkpoint) == before
 
 
-@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
+@pytest.mark.full(gate="spark/test_repartition.py::test_fewer_partitions_lose_no_state")
 def test_spark_refuses_another_state_store_and_the_copy_is_removed(
     spark: SparkSession, tmp_path: Path, repartition: Command
 ) -> None:
@@ -156,7 +155,7 @@ def test_spark_refuses_another_state_store_and_the_copy_is_removed(
     assert not (tmp_path / "checkpoints" / "q" / "2").exists()
 
 
-@pytest.mark.full(gate="spark/test_repartition.py::test_a_run_accepts_the_document_that_the_command_asks_for")
+@pytest.mark.full(gate="spark/test_repartition.py::test_fewer_partitions_lose_no_state")
 def test_a_checkpoint_without_state_has_nothing_to_repartition(
     spark: SparkSession, tmp_path: Path, repartition: Command
 ) -> None:
@@ -169,6 +168,7 @@ def test_a_checkpoint_without_state_has_nothing_to_repartition(
     assert not (tmp_path / "checkpoints" / "q" / "2").exists()
 
 
+@pytest.mark.full(gate="spark/test_repartition.py::test_fewer_partitions_lose_no_state")
 def test_a_run_accepts_the_document_that_the_command_asks_for(
     spark: SparkSession, tmp_path: Path, repartition: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

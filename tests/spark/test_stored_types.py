@@ -228,7 +228,7 @@ def replaced(stage: Stage, kind: pyarrow.DataType) -> None:
     write_deltalake(f"{stage.folder}/table", schema.empty_table(), mode="overwrite", schema_mode="overwrite")
 
 
-@pytest.mark.parametrize("form", only(("append", "beside another", "merge"), ("append", "merge")))
+@pytest.mark.parametrize("form", only(("append", "beside another", "merge"), ("merge",)))
 def test_a_table_that_another_tool_replaces_while_the_query_runs_alters_nothing(
     stage: Stage, form: str
 ) -> None:
