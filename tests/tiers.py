@@ -6,8 +6,8 @@ a fresh process: if it passes then, it is unstable. The run stays green with up 
 `build/unstable.txt` lists them.
 
 Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
-session of its own: they wait more than they compute, those of the servers and of the API server most of all. Those of the chart and of the
-cluster share one server, or the machine's network, and run one after the other.
+session of its own: they wait more than they compute, those of the servers and of the API server most of all. Those of
+the chart and of the cluster share one server, or the machine's network, and run one after the other.
 """
 
 import os

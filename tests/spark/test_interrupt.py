@@ -1,5 +1,6 @@
 """A request to end while queries are still built: what the building waits for is cancelled, what runs is not."""
 
+import itertools
 import threading
 from pathlib import Path
 
@@ -36,6 +37,36 @@ def test_a_batch_that_ignores_interruption_does_not_block_the_stop(
         outcome = stopped("stuck", Stream(query, Clock(), resident=False), lambda: True)
         assert not over.is_set()
         assert (outcome.clean, outcome.pending) == (False, 0)
+    finally:
+        over.set()
+        query.stop()
+
+
+def test_a_drain_that_is_slow_ends_at_the_boundary_too(spark: SparkSession, tmp_path: Path) -> None:
+    """The next batch has its rows, so the stream plans it at once if nothing holds it."""
+    began, over = threading.Event(), threading.Event()
+    batches: list[int] = []
+    looks = itertools.count()
+
+    def batch(_rows: DataFrame, number: int) -> None:
+        batches.append(number)
+        began.set()
+        over.wait(LIMIT)
+
+    def interrupt() -> bool:
+        for _ in range(3):
+            spark.range(1).count()  # longer than a commit and a plan
+        if next(looks) > 3:
+            over.set()
+        return False
+
+    rows = spark.readStream.name("ready").format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    query = rows.writeStream.foreachBatch(batch).option("checkpointLocation", str(tmp_path / "c")).start()
+    try:
+        assert began.wait(LIMIT)
+        outcome = stopped("ready", Stream(query, Clock(), resident=False), interrupt)
+        assert batches == [0]
+        assert (outcome.clean, outcome.committed, outcome.pending) == (True, 0, None)
     finally:
         over.set()
         query.stop()

@@ -3,9 +3,9 @@
 A micro-batch stream plans and commits a batch under one fair lock (`awaitProgressLock`), and runs the batch without the
 lock. So a thread that holds the lock between a commit and the next plan has the stream at a boundary:
 
-1. Take the lock. If the newest planned batch is committed, this is the boundary.
-2. Otherwise a batch is running. At its end its thread queues for the lock. Wait for that, release the lock, and queue
-   behind the thread: the lock is fair, so the drain gets it before the stream can plan another batch.
+1. A thread of the drain takes the lock. If the newest planned batch is committed, this is the boundary.
+2. Otherwise a batch is running. At its end its thread queues for the lock. Wait for that, queue another thread of the
+   drain behind it, and release the lock: it is fair, so this thread gets it before the stream can plan another batch.
 3. At the boundary stop the query, and release the lock only once Spark has marked the query stopped.
 
 A real-time batch writes its plan when it ends, and a continuous stream has epochs instead of batches: there the boundary
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
 from pyspark.sql.streaming import StreamingQuery
 
 from mainstem import logs
@@ -61,42 +60,83 @@ def drain(
             is the next commit.
     """
     begun = clock.seconds()
-    stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
-    lock = stream.awaitProgressLock()
-    first = _committed(stream)
-
-    def at_end() -> bool:
-        committed = _committed(stream)
-        return _planned(stream) == committed and not (resident and committed == first)
-
-    boundary = False
-    while query.isActive and not boundary and not interrupt():
-        if _try(lock, 0.2):
-            try:
-                if not at_end():
-                    _await_batch_end(query, lock, interrupt, clock)
-                boundary = at_end()
-                if boundary:
-                    _await_report(query, lock, _committed(stream), clock)
-                    _stop_holding_the_lock(query, stream, clock)
-            finally:
-                lock.unlock()
-    clean = boundary or (not query.isActive and query.exception() is None)
+    turns = _Turns(query, interrupt, clock, resident=resident)
+    turns.queue()
+    while query.isActive and not turns.ended and not interrupt():
+        clock.sleep(POLL)
+    if turns.error is not None:
+        raise turns.error
+    clean = turns.at_boundary or (not query.isActive and query.exception() is None)
     _stop(query)
+    stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
     planned, committed = _planned(stream), _committed(stream)
     pending = planned if planned != committed else None
     return DrainOutcome(clean, committed, pending, clock.seconds() - begun)
 
 
-def _try(lock: Any, seconds: float) -> bool:
-    # tryLock with a time-out waits its turn; without one it would overtake the stream's thread.
-    jvm: Any = SparkContext._jvm  # noqa: SLF001
-    return bool(lock.tryLock(int(seconds * 1000), jvm.java.util.concurrent.TimeUnit.MILLISECONDS))
+class _Turns:
+    """Threads that have the stream's lock one after the other, until one has it at a boundary.
 
+    Each queues before its predecessor releases the lock. One thread alone would be late sometimes: between its release
+    and its next request the stream may commit its batch and plan another one.
 
-def _await_batch_end(query: StreamingQuery, lock: Any, interrupt: Callable[[], bool], clock: Clock) -> None:
-    while query.isActive and not lock.hasQueuedThreads() and not interrupt():
-        clock.sleep(POLL)
+    Attributes:
+        at_boundary: a thread has the stream at a boundary.
+        ended: the query is stopped at the boundary, or no thread waits for one any more.
+        error: what ended them otherwise.
+    """
+
+    def __init__(
+        self, query: StreamingQuery, interrupt: Callable[[], bool], clock: Clock, *, resident: bool
+    ) -> None:
+        self.at_boundary = False
+        self.ended = False
+        self.error: Exception | None = None
+        self._query, self._interrupt, self._clock, self._resident = query, interrupt, clock, resident
+        self._stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
+        self._lock = self._stream.awaitProgressLock()
+        self._first = _committed(self._stream)
+
+    def queue(self) -> None:
+        """Let one more thread wait for the lock."""
+        # Where a store does not answer, the stream may never release the lock: the thread ends with the process.
+        threading.Thread(target=self._wait, name="drain-turn", daemon=True).start()
+
+    def _wait(self) -> None:
+        try:
+            self._lock.lock()
+            try:
+                self.ended = self._take()
+            finally:
+                self._lock.unlock()
+        except Exception as error:  # noqa: BLE001 - of the drain's own thread
+            self.error, self.ended = error, True
+
+    def _take(self) -> bool:
+        """Whether this turn, which has the lock, is the last one."""
+        if not self._is_boundary():
+            self._until(self._lock.hasQueuedThreads)
+        if not self._is_wanted():
+            return True
+        if self._is_boundary():
+            self.at_boundary = True
+            _await_report(self._query, self._lock, _committed(self._stream), self._clock)
+            _stop_holding_the_lock(self._query, self._stream, self._clock)
+            return True
+        self.queue()
+        self._until(lambda: self._lock.getQueueLength() > 1)
+        return False
+
+    def _until(self, holds: Callable[[], bool]) -> None:
+        while self._is_wanted() and not holds():
+            self._clock.sleep(POLL)
+
+    def _is_wanted(self) -> bool:
+        return bool(self._query.isActive) and not self._interrupt()
+
+    def _is_boundary(self) -> bool:
+        committed = _committed(self._stream)
+        return _planned(self._stream) == committed and not (self._resident and committed == self._first)
 
 
 def _await_report(query: StreamingQuery, lock: Any, committed: int | None, clock: Clock) -> None:
