@@ -89,7 +89,6 @@ def s3_client(server: S3Server) -> Any:
     )
 
 
-@pytest.mark.full(gate="services/test_harness.py::test_a_conditional_put_to_s3_has_exactly_one_winner")
 def test_s3_returns_a_multipart_upload_after_kill_9() -> None:
     data = os.urandom(20 << 20)
     with S3Server() as server:

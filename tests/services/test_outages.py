@@ -26,6 +26,14 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture(autouse=True)
+def standing(broker: Broker) -> Iterator[None]:
+    """What a test fells stands again for the next one."""
+    yield
+    if not broker.process.alive:
+        broker.start()
+
+
+@pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at every few seconds is looked at more often."""
     monkeypatch.setattr(input_poller, "LOOK_SECONDS", 0.2)
@@ -94,23 +102,19 @@ def test_an_outage_ends_no_query_and_other_queries_continue(
     broker.produce("away", records(3))
     stage = Stage(spark.newSession(), tmp_path)
     stage.put("lines", "one")
-    try:
-        with stage.running(**spec_of_the_impatient(stage, broker, "away")) as running:
-            running.until(lambda: running["to-away"].input_rows == 3)
-            running.until(lambda: running["to-away-lines"].input_rows == 1)
-            broker.kill()
-            running.until(lambda: running["to-away"].state is QueryState.RESTARTING)
-            away = running["to-away"]
-            assert (away.reason, away.lag, away.restarts) == ("BrokerUnreachable", None, 1)
-            stage.put("lines", "two")
-            running.until(lambda: running["to-away-lines"].input_rows == 2)
-            broker.start()
-            broker.produce("away", records(2))
-            running.until(lambda: running["to-away"].input_rows == 5)
-            assert running["to-away"].reason is None
-    finally:
-        if not broker.process.alive:
-            broker.start()
+    with stage.running(**spec_of_the_impatient(stage, broker, "away")) as running:
+        running.until(lambda: running["to-away"].input_rows == 3)
+        running.until(lambda: running["to-away-lines"].input_rows == 1)
+        broker.kill()
+        running.until(lambda: running["to-away"].state is QueryState.RESTARTING)
+        away = running["to-away"]
+        assert (away.reason, away.lag, away.restarts) == ("BrokerUnreachable", None, 1)
+        stage.put("lines", "two")
+        running.until(lambda: running["to-away-lines"].input_rows == 2)
+        broker.start()
+        broker.produce("away", records(2))
+        running.until(lambda: running["to-away"].input_rows == 5)
+        assert running["to-away"].reason is None
     assert len(stage.rows("away")) == 5
 
 
@@ -123,17 +127,13 @@ def test_a_query_waits_for_a_broker_that_is_away_at_the_start(
     broker.kill()
     stage = Stage(spark.newSession(), tmp_path)
     stage.put("lines", "one")
-    try:
-        with stage.running(**spec_of_the_impatient(stage, broker, "not-yet")) as running:
-            running.until(lambda: running["to-not-yet-lines"].input_rows == 1)
-            away = running["to-not-yet"]
-            assert (away.state, away.reason) == (QueryState.WAITING, "BrokerUnreachable")
-            assert "no broker of connection 'events' answers" in (away.message or "")
-            broker.start()
-            running.until(lambda: running["to-not-yet"].input_rows == 3)
-    finally:
-        if not broker.process.alive:
-            broker.start()
+    with stage.running(**spec_of_the_impatient(stage, broker, "not-yet")) as running:
+        running.until(lambda: running["to-not-yet-lines"].input_rows == 1)
+        away = running["to-not-yet"]
+        assert (away.state, away.reason) == (QueryState.WAITING, "BrokerUnreachable")
+        assert "no broker of connection 'events' answers" in (away.message or "")
+        broker.start()
+        running.until(lambda: running["to-not-yet"].input_rows == 3)
 
 
 @pytest.mark.full(gate="services/test_data_loss.py::test_a_topic_recreated_while_its_query_runs_is_read")

@@ -68,8 +68,7 @@ def drain(
         raise turns.error
     clean = turns.at_boundary or (not query.isActive and query.exception() is None)
     _stop(query)
-    stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
-    planned, committed = _planned(stream), _committed(stream)
+    planned, committed = _planned(turns.stream), _committed(turns.stream)
     pending = planned if planned != committed else None
     return DrainOutcome(clean, committed, pending, clock.seconds() - begun)
 
@@ -81,6 +80,7 @@ class _Turns:
     and its next request the stream may commit its batch and plan another one.
 
     Attributes:
+        stream: Spark's own object of the query.
         at_boundary: a thread has the stream at a boundary.
         ended: the query is stopped at the boundary, or no thread waits for one any more.
         error: what ended them otherwise.
@@ -93,9 +93,9 @@ class _Turns:
         self.ended = False
         self.error: Exception | None = None
         self._query, self._interrupt, self._clock, self._resident = query, interrupt, clock, resident
-        self._stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
-        self._lock = self._stream.awaitProgressLock()
-        self._first = _committed(self._stream)
+        self.stream: Any = query._jsq.streamingQuery()  # noqa: SLF001
+        self._lock = self.stream.awaitProgressLock()
+        self._first = _committed(self.stream)
 
     def queue(self) -> None:
         """Let one more thread wait for the lock."""
@@ -120,8 +120,8 @@ class _Turns:
             return True
         if self._is_boundary():
             self.at_boundary = True
-            _await_report(self._query, self._lock, _committed(self._stream), self._clock)
-            _stop_holding_the_lock(self._query, self._stream, self._clock)
+            self._await_report()
+            self._stop_holding_the_lock()
             return True
         self.queue()
         self._until(lambda: self._lock.getQueueLength() > 1)
@@ -135,28 +135,30 @@ class _Turns:
         return bool(self._query.isActive) and not self._interrupt()
 
     def _is_boundary(self) -> bool:
-        committed = _committed(self._stream)
-        return _planned(self._stream) == committed and not (self._resident and committed == self._first)
+        committed = _committed(self.stream)
+        return _planned(self.stream) == committed and not (self._resident and committed == self._first)
 
+    def _await_report(self) -> None:
+        """Wait for Spark's report of the last commit; without it the status would lack the batch's rows."""
+        committed = _committed(self.stream)
+        until = self._clock.seconds() + REPORT_SECONDS
+        while (
+            self._query.isActive
+            and committed is not None
+            and self._clock.seconds() < until
+            and not self._lock.hasQueuedThreads()
+        ):
+            progress = self._query._jsq.lastProgress()  # noqa: SLF001
+            if progress is not None and progress.batchId() >= committed:
+                return
+            self._clock.sleep(POLL)
 
-def _await_report(query: StreamingQuery, lock: Any, committed: int | None, clock: Clock) -> None:
-    """Wait for Spark's report of the last commit; without it the status would lack the batch's rows."""
-    until = clock.seconds() + REPORT_SECONDS
-    while (
-        query.isActive and committed is not None and clock.seconds() < until and not lock.hasQueuedThreads()
-    ):
-        progress = query._jsq.lastProgress()  # noqa: SLF001
-        if progress is not None and progress.batchId() >= committed:
-            return
-        clock.sleep(POLL)
-
-
-def _stop_holding_the_lock(query: StreamingQuery, stream: Any, clock: Clock) -> None:
-    # stop() waits for the stream's thread, which may wait for this lock: so another thread calls stop().
-    stopper = threading.Thread(target=_stop, args=(query,), name="drain-stop", daemon=True)
-    stopper.start()
-    while stream.isActive() and stopper.is_alive():
-        clock.sleep(POLL / 2)
+    def _stop_holding_the_lock(self) -> None:
+        # stop() waits for the stream's thread, which may wait for this lock: so another thread calls stop().
+        stopper = threading.Thread(target=_stop, args=(self._query,), name="drain-stop", daemon=True)
+        stopper.start()
+        while self.stream.isActive() and stopper.is_alive():
+            self._clock.sleep(POLL / 2)
 
 
 def _stop(query: StreamingQuery) -> None:
