@@ -158,7 +158,7 @@ REFUSED = [
     ("TypeTooNarrow", "'list.element' is DOUBLE, and INT"),
     (
         "TypeNotSupported",
-        "'s' is STRUCT<X:INT>, which jsonb in the table does not take; write to_json(s) in a view",
+        "'s' is STRUCT<x: INT>, which jsonb in the table does not take; write to_json(s) in a view",
     ),
     (
         "TypeNotSupported",

@@ -234,13 +234,15 @@ def test_a_failed_stream_names_the_file(streamed: Callable[..., dict[str, Any]],
     )
 
 
-WIDE = "s STRING, a ARRAY<INT>, n BIGINT, api_token INT, o STRUCT<x INT>"
+WIDE = "s STRING, a ARRAY<INT>, n BIGINT, api_token INT, o STRUCT<x INT>, l ARRAY<STRUCT<a: INT>>"
 NAMED = {
     b'{"a":[1,null],"n":"12 apples"}': "the column 'n' must be BIGINT, but its value is '12 apples'",
     b'{"n":"' + b"y" * 5000 + b'"}': f"the column 'n' must be BIGINT, but its value is '{'y' * 40}...'",
     b'{"n":"two\\nlines"}': "the column 'n' must be BIGINT, but its value is 'two lines'",
     b'{"api_token":"hunter2"}': "the column 'api_token' must be INT, but its value is '*****'",
     b'{"o":{"x":"q"}}': "the column 'o.x' must be INT, but its value is 'q'",
+    b'{"o":[1]}': "the column 'o' must be STRUCT<x: INT>, but its value is '[1]'",
+    b'{"l":[{"a":1},5]}': "the column 'l' must be ARRAY<STRUCT<a: INT>>, but its value is '[{\"a\":1},5]'",
     b'{"s":"' + b"z" * 100: f'not valid JSON: \'{{"s":"{"z" * 34}...\'',
     b'{"s":'
     + b"[" * 1200

@@ -81,7 +81,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a series": ({"function": python("f", "series", "INT", vectorized=True)}, "half", "function 'f': the result is declared as INT, but is 2.5"),
     "batches": ({"function": python("f", "batches", "INT", vectorized=True)}, "half", "function 'f': the result is declared as INT, but is 2.5"),
     "a row": (state(processor="typed:Returns"), "half", "view 'v': n is declared as INT, but is 2.5"),
-    "a name": (state(processor="typed:OtherName"), "half", "view 'v': the result is declared as struct<n:int>, but is Row(m=5) (Row): its fields are m"),
+    "a name": (state(processor="typed:OtherName"), "half", "view 'v': the result is declared as STRUCT<n: INT>, but is Row(m=5) (Row): its fields are m"),
     "a frame": (state(processor="typed:ReturnsFrames", pandas=True), "half", "view 'v': n is declared as INT, but is 2.5"),
     "state": (keeps("value"), "half", "view 'v', state 'value': n is declared as INT, but is 2.5"),
     "a list in state": (keeps("list"), "half", "view 'v', state 'list': n is declared as INT, but is 2.5"),

@@ -7,7 +7,7 @@ from mainstem.runtime.failures.repeated_errors import FailedAttempt, repeated
 
 
 TYPE = "TypeError: can't compare offset-naive and offset-aware datetimes (gaps.py:9 in handleInputRows)"
-STRUCT = "view 'v': [0] is declared as struct<n:int>, but is Row(m=5) (Row): its fields are m"
+STRUCT = "view 'v': [0] is declared as STRUCT<n: INT>, but is Row(m=5) (Row): its fields are m"
 MISFIT = "function 'f': the result is declared as INT, but is '5' (str)"
 
 

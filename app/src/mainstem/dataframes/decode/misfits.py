@@ -6,7 +6,7 @@ field, read as text, is not null, it does not fit.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -24,6 +24,7 @@ from pyspark.sql.types import (
 
 from mainstem import logs
 from mainstem.dataframes.decode.values import is_unaltered
+from mainstem.dataframes.spark_types import named
 
 
 _BEGINNING: Final = 40
@@ -158,10 +159,10 @@ def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within:
 def _form(kind: DataType, options: Mapping[str, str]) -> str:
     """The type, with the pattern or an example of its text for dates and times."""
     lower_options = {key.lower(): value for key, value in options.items()}
-    name: Any = kind.simpleString().upper()
+    name = named(kind)
     name = name if len(name) <= _BEGINNING * 2 else f"{name[: _BEGINNING * 2]}..."
     if type(kind) not in _FORMS:
-        return str(name)
+        return name
     option, example = _FORMS[type(kind)]
     pattern = lower_options.get(option.lower())
     return f"{name} of the {option} {pattern}" if pattern else f"{name}, {example}"

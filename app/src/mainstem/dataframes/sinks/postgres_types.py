@@ -32,7 +32,7 @@ from pyspark.sql.types import (
 )
 
 from mainstem.dataframes.sinks.partition_values import quote
-from mainstem.dataframes.sinks.stored_types import named
+from mainstem.dataframes.spark_types import named
 
 
 _KINDS: Final[dict[str, DataType]] = {

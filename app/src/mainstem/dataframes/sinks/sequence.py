@@ -11,6 +11,7 @@ from mainstem.dataframes import positions
 from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS
 from mainstem.dataframes.sinks.partition_values import quote
+from mainstem.dataframes.spark_types import is_comparable
 from mainstem.language.model.connectors.delta import Merge
 
 
@@ -87,6 +88,6 @@ def _is_as_first(name: str) -> Column:
 def _comparable(field: StructField) -> Column:
     """The column in a form that Spark compares; it compares no MAP and no VARIANT."""
     column = F.col(quote(field.name))
-    if any(word in field.dataType.simpleString() for word in ("map<", "variant")):
+    if not is_comparable(field.dataType):
         return F.to_json(F.struct(column), {"ignoreNullFields": "false", **TIME_FORMATS}).alias(field.name)
     return column

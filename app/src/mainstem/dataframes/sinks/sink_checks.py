@@ -21,6 +21,7 @@ from mainstem.dataframes.sinks.partition_values import unsupported_type
 from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.dataframes.sinks.sequence import written
 from mainstem.dataframes.sinks.stored_values import session_time_zone, stored, too_narrow
+from mainstem.dataframes.spark_types import named
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.shape_validation import nearest_of
@@ -138,6 +139,6 @@ def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     folders = {column.lower() for column in sink.text.partition_by or ()}
     fields = [field for field in frame.schema if field.name.lower() not in folders]
     if [type(field.dataType) for field in fields] != [StringType]:
-        columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields) or "none"
+        columns = ", ".join(f"{field.name} {named(field.dataType)}" for field in fields) or "none"
         message = f"has the columns {columns}, but a text sink writes exactly one STRING column; select it in a view"
         yield _Misfit(("text",), message, reason=reasons.TEXT_NEEDS_ONE_COLUMN)

@@ -30,6 +30,7 @@ from pyspark.sql.types import (
 )
 
 from mainstem.dataframes.sinks.repeated_hours import repeats_hours
+from mainstem.dataframes.spark_types import named
 
 
 _INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)
@@ -91,11 +92,6 @@ class Misfit(NamedTuple):
     def __str__(self) -> str:
         kind, stored = named(self.kind), named(self.stored)
         return f"{self.column!r} is {kind}, and {stored} in {self.place.name} may alter its values"
-
-
-def named(kind: DataType) -> str:
-    """The type as Spark's SQL has it."""
-    return str(kind.simpleString().upper())
 
 
 def misfits(rows: StructType, table: StructType, time_zone: str, evolves: Evolves) -> Iterator[Misfit]:

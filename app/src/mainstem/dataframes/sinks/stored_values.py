@@ -31,9 +31,9 @@ from mainstem.dataframes.sinks.stored_types import (
     Place,
     can_widen,
     misfits,
-    named,
     pairs,
 )
+from mainstem.dataframes.spark_types import named
 from mainstem.language.model.connectors.delta import DeltaSink
 
 

@@ -5,6 +5,8 @@ from typing import Any, Final, Self
 
 from pyspark.sql.types import DataType
 
+from mainstem.dataframes.spark_types import named
+
 
 _LONGEST: Final = 60
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
@@ -30,9 +32,7 @@ class Misfit(TypeError):
 
     def __str__(self) -> str:
         place = "".join(reversed(self._places)).lstrip(".") or "the result"
-        kind = self._kind.simpleString()
-        kind = kind if "struct<" in kind else kind.upper()
-        message = f"{place} is declared as {kind}, but is {shown(self._value)} ({type(self._value).__name__})"
+        message = f"{place} is declared as {named(self._kind)}, but is {shown(self._value)} ({type(self._value).__name__})"
         return f"{message}: {self._why}" if self._why else message
 
 
