@@ -113,6 +113,7 @@ INVALID: Final = [
     Edit("smallest", "queries/0/to", [{"name": f"n{n}", "console": {}} for n in range(9)], "OutOfRange", "must have at most 8 items"),
     Edit("several-sinks", "queries/1/outputMode", "complete", "OutputModeNotAllowed", "upsert writes new and changed rows"),
     Edit("complete", "sources/0/files/onMalformedRecord", "drop", "FieldNotAllowed", "files.onMalformedRecord needs csv or json"),
+    Edit("files-csv", "sources/0/files/allowRecordsWithoutColumns", True, "FieldNotAllowed", "files.allowRecordsWithoutColumns needs json"),
     Edit("several-sinks", "queries/1/to/2/jdbc/upsert", DROP, "UpsertNeeded", "in the JDBC sink"),
     Edit("connectors", "queries/0/to/0/spark/mode", "stream", "SinkModeNotAllowed", "with several sinks a connector must write batches"),
     Edit("connectors", "queries/0/outputMode", "update", "OutputModeNotAllowed", "delivery: atLeastOnce only appends rows"),

@@ -1443,6 +1443,23 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "files without JSON that could lack the columns",
+        (
+            (
+                'format: json, schema: "origin STRING, temp DOUBLE"}',
+                "format: text, allowRecordsWithoutColumns: true}\n      decode: {json: {schema: a INT}}",
+            ),
+            (
+                "rate: {rowsPerSecond: 5}",
+                "files: {path: /data/ticks, format: csv, schema: value INT, allowRecordsWithoutColumns: true}",
+            ),
+        ),
+        (
+            "21:50: spec.sources[1].files.allowRecordsWithoutColumns: text files have allowRecordsWithoutColumns in decode.json; move it there [FieldNotAllowed]",
+            "24:66: spec.sources[2].files.allowRecordsWithoutColumns: only JSON objects name their columns, and these files are csv; remove the field [FieldNotAllowed]",
+        ),
+    ),
+    Bad(
         "columns of Kafka kept of files",
         (
             (

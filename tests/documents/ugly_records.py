@@ -30,10 +30,9 @@ class Bad(NamedTuple):
 GOOD = [
     Good(b'{"i":1,"s":"x"}', {"i": 1, "s": "x"}),
     Good(b' \r\n\t{"i":1} \n\t', {"i": 1}),
-    Good(b"{}", {}),
     Good(b'{"unknown":{"deep":[1,{}]},"i":2}', {"i": 2}),
     Good(b'{"i":null}', {}),
-    Good(b'{"I":1}', {}),  # names differ by case
+    Good(b'{"i":null,"I":1}', {}),  # names differ by case
     Good(b'{"i":1,"i":2}', {"i": 2}),  # the last one counts, as almost everywhere
     Good('{"s":"Zürich 🚲"}'.encode(), {"s": "Zürich 🚲"}),
     Good(b'{"s":"\\u00fc\\n\\ud83d\\udeb2"}', {"s": "ü\n🚲"}),
@@ -112,6 +111,17 @@ BAD = [
     Bad(b'{"o":{"x":"q"}}', "the column 'o.x' must be "),
     Bad(b'{"o":{"y":{"z":"fine"},"x":[]}}', "the column 'o.x' must be "),
     Bad(b'{"o":[1]}', "the column 'o' must be "),
+    Bad(b"{}", "the JSON object is empty"),
+    Bad(b'{"unknown":null}', "no key of the JSON object is a column: 'unknown'"),
+    Bad(
+        b'{"schema":{"type":"struct"},"payload":{"i":1}}',
+        "no key of the JSON object is a column: 'schema, payload'",
+    ),
+    Bad(
+        b'{"I":1,"other":2,"N":3}',
+        "no key of the JSON object is a column: 'I, other, N'; keys are case-sensitive, "
+        "and these differ from columns only in case: 'I, N'",
+    ),
 ]
 # Spark's parser stops behind the first object; alone, it would take these as good and lose the rest.
 FOLLOWED = [

@@ -38,7 +38,7 @@ def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
         "tags": ["a", "b"],
         "doc": '{"x": 1}',
     }
-    write_rows([row, {}], table)
+    write_rows([row, {"id": None}], table)
     forget_commit(tmp_path, 0)
     write_rows([{"id": 3}], table)
     rows = postgres.run(
@@ -157,7 +157,7 @@ def test_an_upsert_keeps_the_newest_count_and_restores_a_deleted_key(
     counts = "SELECT coalesce(name, '?') AS name, count(*) AS n FROM lines GROUP BY 1"
     write_rows([{"name": "a"}, {"name": "a"}, {"name": "b"}], table, ["name"], "update", counts)
     forget_commit(tmp_path, 0)
-    write_rows([{"name": "a"}, {}], table, ["name"], "update", counts)
+    write_rows([{"name": "a"}, {"name": None}], table, ["name"], "update", counts)
     assert postgres.run(f"SELECT * FROM {table} ORDER BY 1") == [("?", 1), ("a", 3), ("b", 1)]
     postgres.run(f"DELETE FROM {table} WHERE name = 'b'")
     write_rows([{"name": "b"}], table, ["name"], "update", counts)

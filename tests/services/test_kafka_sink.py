@@ -61,7 +61,7 @@ def read(kafka: Broker, topic: str) -> list[Record]:
 
 def test_by_default_the_value_is_the_row_as_json_and_the_key_null(pipe: Pipe, kafka: Broker) -> None:
     kafka.create_topic("s27-default")
-    pipe.run([{"id": 1, "name": "Zoë"}, {}], {"topic": "s27-default"}, "SELECT id, name FROM lines")
+    pipe.run([{"id": 1, "name": "Zoë"}, {"id": None}], {"topic": "s27-default"}, "SELECT id, name FROM lines")
     sent = read(kafka, "s27-default")
     assert [(record.key, json.loads(record.value or b"")) for record in sent] == [
         (None, {"id": 1, "name": "Zoë"}),

@@ -15,7 +15,7 @@ EXPECTATION_FAILED: Final = query_failure(
 MALFORMED_RECORD: Final = query_failure(
     "MalformedRecord",
     "Mainstem cannot parse a record, and `onMalformedRecord` is `fail`. The message has the record's "
-    "place, the column, its type and the beginning of the value.",
+    "place, and the column, its type and the beginning of the value, or the keys of an object that has no column.",
     "If no batch is committed and all records look like this one, correct the schema or an option of the "
     "format. Otherwise choose `drop` or `deadLetter`, or correct the producer.",
     Restarted.NO,

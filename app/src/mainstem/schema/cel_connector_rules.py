@@ -84,6 +84,11 @@ CONNECTOR_RULES: Final[CelRules] = {
             ".onMalformedRecord",
         ),
         CelRule(
+            "!self.allowRecordsWithoutColumns || self.format == 'json'",
+            "files.allowRecordsWithoutColumns needs json; for lines of text set it in decode.json",
+            ".allowRecordsWithoutColumns",
+        ),
+        CelRule(
             "!has(self.maxFilesPerTrigger) || !has(self.maxBytesPerTrigger)",
             "set only one of maxFilesPerTrigger and maxBytesPerTrigger",
             ".maxBytesPerTrigger",

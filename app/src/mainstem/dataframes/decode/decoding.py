@@ -158,7 +158,13 @@ class DecodedRecords:
 def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> RecordFormat:
     schema = StructType([field for field in columns(decode) if field.name not in folders])
     if decode.json_:
-        return JsonFormat(schema, decode.json_.options, many=many)
+        return JsonFormat(
+            schema,
+            decode.json_.options,
+            many=many,
+            without_columns=decode.json_.allow_records_without_columns,
+            folders=tuple(folders),
+        )
     if decode.csv:
         return CsvFormat(schema, decode.csv.options)
     if decode.avro:

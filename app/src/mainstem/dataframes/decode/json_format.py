@@ -9,8 +9,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import ArrayType, BooleanType, DataType, StringType, StructType
 
 from mainstem.dataframes import positions
-from mainstem.dataframes.decode import misfits
+from mainstem.dataframes.decode import json_keys, misfits
 from mainstem.dataframes.decode.format import UNFIT, no_text, parser_options, text_of
+from mainstem.dataframes.decode.json_keys import KeyCheck
 from mainstem.dataframes.decode.values import has_whole_escapes, is_unaltered, with_wide_bytes
 
 
@@ -18,6 +19,7 @@ _OBJECT: Final = "__mainstem_object"
 _NUMBER: Final = "__mainstem_number"
 _CORRUPT: Final = "__mainstem_corrupt"
 _END: Final = "__mainstem_end"
+_PARSED: Final = "__mainstem_parsed"
 LIMITS: Final = {"maxNestingDepth": 1000, "maxStringLen": 20_000_000, "maxNumLen": 1000}
 """Options of Spark's reader for the limits of its parser, Jackson (StreamReadConstraints), with their defaults."""
 
@@ -30,11 +32,15 @@ class JsonFormat:
         schema: the columns.
         options: options of Spark's JSON reader.
         many: a record is one object or an array of objects; see `objects`.
+        without_columns: an object may have none of the columns.
+        folders: names of further columns, whose values the folders of a file give.
     """
 
     schema: StructType
     options: Mapping[str, str]
     many: bool = False
+    without_columns: bool = False
+    folders: tuple[str, ...] = ()
 
     def parse(self, value: Column) -> Column:
         """The object inside a frame as a struct, and the end of the frame; see `_framed`."""
@@ -55,37 +61,45 @@ class JsonFormat:
             _narrow(content.getField(field.name), field.dataType).alias(field.name) for field in self.schema
         ]
 
-    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:  # noqa: ARG002 - the text is checked
+    def is_whole(self, record: Column, value: Column, kind: DataType) -> Column:
         """Whether the record is exactly one well-formed object in UTF-8, whose fields fit the schema.
 
         Spark's from_json alone would take only the first of several objects, replace bytes that are not UTF-8, and return
         null for an empty text. Each of these would lose a record silently.
         """
-        fits = record[_CORRUPT].isNull() & record[_OBJECT].isNotNull() & record[_END]
-        if self.many:
-            fits &= F.forall(record[_OBJECT], lambda item: item.isNotNull())
+        fits = _is_parsed(record, many=self.many)
         text = text_of(value)
         fits &= F.is_valid_utf8(text) & has_whole_escapes(text)
+        if check := self._key_check:
+            fits &= self._has_columns(record, text, kind, check)
         unaltered = is_unaltered(record[_OBJECT], self._kind, text, self.options)
         return fits if unaltered is None else fits & unaltered
 
     def error(self, record: Column, value: Column) -> Column:
-        """The error of a malformed record, found with Spark's other JSON parser, the one of VARIANT."""
+        """The error of a malformed record.
+
+        Spark's other JSON parser, the one of VARIANT, finds why this one did not parse the record.
+        """
         text = text_of(value)
         excerpt = F.concat(F.lit(": "), misfits.beginning(text))
         tree = F.try_parse_json(text)
         frame_end = F.try_variant_get(F.try_parse_json(_in_frame(text)), f"$.{_END}", "boolean")
-        return (
-            no_text(text)
-            .when(F.trim(text) == "", "the record is empty")
-            .when(~has_whole_escapes(text), r"a \u escape is half of a surrogate pair")
+        not_parsed = (
+            F.when(record[_PARSED] if self.many else _is_parsed(record), None)
             .when(tree.isNull(), F.concat(self._no_json(text), excerpt))
             .when(
                 ~self._is_of_objects(F.schema_of_variant(tree)),
                 F.concat(F.lit(self._not_an_object()), excerpt),
             )
             .when(frame_end.isNull(), "something follows the JSON object")
-            .otherwise(F.coalesce(self._misfit(record, text), F.lit(UNFIT)))
+        )
+        return (
+            no_text(text)
+            .when(F.trim(text) == "", "the record is empty")
+            .when(~has_whole_escapes(text), r"a \u escape is half of a surrogate pair")
+            .otherwise(
+                F.coalesce(not_parsed, self._misfit(record, text), self._no_column(text), F.lit(UNFIT))
+            )
         )
 
     def _no_json(self, text: Column) -> Column:
@@ -115,10 +129,37 @@ class JsonFormat:
             parsed = F.from_json(element, with_wide_bytes(self.schema), parser_options(self.options))
             return misfits.in_json(parsed, self.schema, element, self.options)
 
-        messages = F.transform(
-            F.from_json(_as_array(text), ArrayType(StringType()), dict(self.options)), misfit_of
-        )
+        messages = F.transform(self._elements(text), misfit_of)
         return F.get(F.filter(messages, lambda message: message.isNotNull()), F.lit(0))
+
+    def _has_columns(self, record: Column, text: Column, kind: DataType, check: KeyCheck) -> Column:
+        """Whether each object of the record has a key that is a column.
+
+        The keys are read only if an object has no value in any column, because the text is parsed once more for them.
+        """
+        content, element = record[_OBJECT], _element(kind)
+        if self.many:
+            have_values = F.forall(content, lambda fields: json_keys.has_value(fields, element))
+            return have_values | F.forall(self._elements(text), check.has_key)
+        return json_keys.has_value(content, element) | check.has_key(text)
+
+    def _no_column(self, text: Column) -> Column:
+        """The error of the first object without a column; null if there is none."""
+        check = self._key_check
+        if check is None:
+            return F.lit(None).cast("string")
+        texts = self._elements(text) if self.many else F.array(text)
+        return F.get(F.transform(F.filter(texts, lambda each: ~check.has_key(each)), check.error), F.lit(0))
+
+    @property
+    def _key_check(self) -> KeyCheck | None:
+        if self.without_columns or not self.schema.fields:
+            return None
+        return KeyCheck((*self.schema.fieldNames(), *self.folders), self.options)
+
+    def _elements(self, text: Column) -> Column:
+        """The text of each object of a record."""
+        return F.from_json(_as_array(text), ArrayType(StringType()), dict(self.options))
 
     @property
     def _kind(self) -> DataType:
@@ -135,6 +176,8 @@ class JsonFormat:
 def objects(records: DataFrame, record: str, whole: str) -> DataFrame:
     """One row for each object of each record of a format with `many`; a record that is not whole stays one row.
 
+    A row keeps whether its record was parsed, for `JsonFormat.error`.
+
     Args:
         records: the rows, with the columns `record` and `whole`.
         record: name of the column from `parse`; in the result it has one object.
@@ -144,10 +187,17 @@ def objects(records: DataFrame, record: str, whole: str) -> DataFrame:
     no_element = F.lit(None).cast(_element(records.schema[record].dataType))
     exploded = F.posexplode(F.when(F.col(whole), elements).otherwise(F.array(no_element)))
     others = [name for name in records.columns if name != record]
-    rows = records.select(*others, exploded.alias(_NUMBER, record))
+    parsed = _is_parsed(F.col(record), many=True).alias(_PARSED)
+    rows = records.select(*others, parsed, exploded.alias(_NUMBER, record))
     if positions.POSITION in others:
         rows = rows.withColumn(positions.POSITION, positions.at_element(F.col(_NUMBER)))
-    return rows.withColumn(record, F.struct(F.col(record).alias(_OBJECT))).drop(_NUMBER)
+    return rows.withColumn(record, F.struct(F.col(record).alias(_OBJECT), _PARSED)).drop(_NUMBER, _PARSED)
+
+
+def _is_parsed(record: Column, *, many: bool = False) -> Column:
+    """Whether Spark's parser has read the whole text of a record as an object, or with `many` as objects only."""
+    is_parsed = record[_CORRUPT].isNull() & record[_OBJECT].isNotNull() & record[_END]
+    return is_parsed & F.forall(record[_OBJECT], lambda item: item.isNotNull()) if many else is_parsed
 
 
 def _narrow(column: Column, kind: DataType) -> Column:

@@ -110,7 +110,8 @@ def _records(table: CsvTable | JsonTable, options: Mapping[str, str], context: T
     columns = table.schema_ or _infer_columns(session, kind, table.path, options)
     if not columns:
         return session.createDataFrame([], StructType())
-    decode = decoding(kind, columns, None, options, "fail")
+    without_columns = isinstance(table, JsonTable) and table.allow_records_without_columns
+    decode = decoding(kind, columns, None, options, "fail", without_columns=without_columns)
     raw = file_records.table(session, table.path, decode, options)
     raw = raw.where(F.col("value").isNull() | (F.trim("value") != ""))
     return DecodedRecords(

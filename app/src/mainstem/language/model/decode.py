@@ -22,6 +22,9 @@ class JsonDecode(Model):
     """File on this machine, or in the driver pod, with the columns as JSON of a Spark StructType."""
     options: Options = Field(default_factory=dict)
     """Options of Spark's JSON reader, such as `timestampFormat`."""
+    allow_records_without_columns: bool = False
+    """A record may have none of the columns, and then gives a row of nulls. By default it is malformed: its keys
+    are probably others, such as `ID` instead of `id`."""
 
 
 class CsvDecode(Model):

@@ -1,7 +1,7 @@
 """Files that appear in a folder, as a stream."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -85,6 +85,9 @@ class FilesSource(SourceKind):
     on_malformed_record: OnMalformedRecord | None = None
     """What Mainstem does with a malformed record of csv or json; by default `fail`. `deadLetter` adds it to the
     relation `<source>_dead_letters`."""
+    allow_records_without_columns: bool = False
+    """A record of json may have none of the columns, and then gives a row of nulls. By default it is malformed: its keys
+    are probably others, such as `ID` instead of `id`."""
     max_files_per_trigger: PositiveInt | None = None
     """Maximum number of new files in a batch."""
     max_bytes_per_trigger: PositiveInt | None = None
@@ -113,7 +116,12 @@ class FilesSource(SourceKind):
         if self.format not in DECODED or (self.schema_ is None) == (self.schema_file is None):
             return None
         return decoding(
-            self.format, self.schema_, self.schema_file, self.options, self.on_malformed_record or "fail"
+            self.format,
+            self.schema_,
+            self.schema_file,
+            self.options,
+            self.on_malformed_record or "fail",
+            without_columns=self.allow_records_without_columns,
         )
 
     def owned(self, *, decoded: bool) -> Mapping[str, str]:
@@ -147,11 +155,15 @@ def decoding(
     schema_file: str | None,
     options: Mapping[str, str],
     on_malformed_record: str,
+    *,
+    without_columns: bool = False,
 ) -> Decode:
     """The decoding of files of one format, by the options of the format's reader."""
     parser = {key: value for key, value in options.items() if key.lower() not in LAYOUT}
     given = {"schema": schema, "schemaFile": schema_file}
-    named = {key: value for key, value in given.items() if value is not None}
+    named: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if without_columns and kind == "json":
+        named["allowRecordsWithoutColumns"] = True
     return Decode.model_validate(
         {kind: named | {"options": parser}, "onMalformedRecord": on_malformed_record}
     )

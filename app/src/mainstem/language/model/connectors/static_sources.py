@@ -53,6 +53,9 @@ class JsonTable(TableKind):
     """Columns as DDL; without it Spark infers them at each start."""
     options: Options = Field(default_factory=dict)
     """Further options of Spark's JSON reader."""
+    allow_records_without_columns: bool = False
+    """A line may have none of the columns, and then gives a row of nulls. By default it is malformed: its keys
+    are probably others, such as `ID` instead of `id`."""
 
     def columns(self) -> DeclaredColumns | None:
         """The columns of the schema; folders like `day=1` add further ones."""

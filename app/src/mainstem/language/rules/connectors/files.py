@@ -35,7 +35,7 @@ def schema(context: Context) -> Iterator[Problem]:
 
 
 def records(context: Context) -> Iterator[Problem]:
-    """`onMalformedRecord` is for files that have records: csv, json, or text with `decode`."""
+    """The fields about records are for files that have some: csv, json, or text with `decode`."""
     for path, _, files in _files(context):
         if files.on_malformed_record is not None and files.format not in DECODED:
             message = (
@@ -44,6 +44,15 @@ def records(context: Context) -> Iterator[Problem]:
                 else f"Spark reads a {files.format} file completely or not at all; remove onMalformedRecord"
             )
             yield context.problem((*path, "onMalformedRecord"), message, reasons.FIELD_NOT_ALLOWED, key=True)
+        if files.allow_records_without_columns and files.format != "json":
+            message = (
+                "text files have allowRecordsWithoutColumns in decode.json; move it there"
+                if files.format == "text"
+                else f"only JSON objects name their columns, and these files are {files.format}; remove the field"
+            )
+            yield context.problem(
+                (*path, "allowRecordsWithoutColumns"), message, reasons.FIELD_NOT_ALLOWED, key=True
+            )
 
 
 def encodings(context: Context) -> Iterator[Problem]:
