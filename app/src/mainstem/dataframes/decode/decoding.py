@@ -156,15 +156,12 @@ class DecodedRecords:
 
 
 def _format(decode: Decode, folders: Sequence[str], *, many: bool) -> RecordFormat:
-    schema = StructType([field for field in columns(decode) if field.name not in folders])
+    declared = columns(decode)
+    schema = StructType([field for field in declared if field.name not in folders])
     if decode.json_:
-        return JsonFormat(
-            schema,
-            decode.json_.options,
-            many=many,
-            without_columns=decode.json_.allow_records_without_columns,
-            folders=tuple(folders),
-        )
+        any_keys = decode.json_.allow_records_without_columns or not schema.fields
+        keys = () if any_keys else tuple(declared.fieldNames())
+        return JsonFormat(schema, decode.json_.options, many=many, keys=keys)
     if decode.csv:
         return CsvFormat(schema, decode.csv.options)
     if decode.avro:

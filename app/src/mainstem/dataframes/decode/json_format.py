@@ -32,18 +32,16 @@ class JsonFormat:
         schema: the columns.
         options: options of Spark's JSON reader.
         many: a record is one object or an array of objects; see `objects`.
-        without_columns: an object may have none of the columns.
-        folders: names of further columns, whose values the folders of a file give.
+        keys: each object has at least one of them; without any, objects may have other keys only.
     """
 
     schema: StructType
     options: Mapping[str, str]
     many: bool = False
-    without_columns: bool = False
-    folders: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
     def parse(self, value: Column) -> Column:
-        """The object inside a frame as a struct, and the end of the frame; see `_framed`."""
+        """The object inside a frame as a struct, and the end of the frame; see `_in_frame`."""
         frame_schema = (
             StructType()
             .add(_OBJECT, with_wide_bytes(self._kind))
@@ -153,9 +151,7 @@ class JsonFormat:
 
     @property
     def _key_check(self) -> KeyCheck | None:
-        if self.without_columns or not self.schema.fields:
-            return None
-        return KeyCheck((*self.schema.fieldNames(), *self.folders), self.options)
+        return KeyCheck(self.keys, self.options) if self.keys else None
 
     def _elements(self, text: Column) -> Column:
         """The text of each object of a record."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DataType, MapType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from mainstem.dataframes.decode import misfits
 from mainstem.dataframes.spark_types import is_comparable
@@ -61,8 +61,7 @@ class KeyCheck:
         return F.array(*map(F.lit, self.columns))
 
     def _keys(self, text: Column) -> Column:
-        texts = F.from_json(text, MapType(StringType(), StringType()), dict(self.options))
-        return F.array_distinct(F.map_keys(texts))
+        return F.array_distinct(F.map_keys(misfits.fields_as_texts(text, self.options)))
 
 
 def has_value(fields: Column, kind: DataType) -> Column:

@@ -101,6 +101,11 @@ def in_csv(
     return _first(bound(raw, misfits))
 
 
+def fields_as_texts(text: Column, options: Mapping[str, str]) -> Column:
+    """Key -> text of each field of a JSON object, by options of Spark's JSON reader; null if it cannot be read."""
+    return F.from_json(text, MapType(StringType(), StringType()), dict(options))
+
+
 def bound(value: Column, use: Callable[[Column], Column]) -> Column:
     """The result of `use` for a value that Spark computes once, because the value is the variable of a lambda.
 
@@ -137,8 +142,10 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
             own.append(_misfit(field, unfit, value, line, within))
         return F.concat(*inner, F.array(*own, *null_items)) if inner else F.array(*own, *null_items)
 
-    texts = F.from_json(text, MapType(StringType(), StringType()), dict(line.options))
-    return F.coalesce(bound(texts, misfits), F.array().cast("array<struct<message:string,value:string>>"))
+    return F.coalesce(
+        bound(fields_as_texts(text, line.options), misfits),
+        F.array().cast("array<struct<message:string,value:string>>"),
+    )
 
 
 def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
