@@ -37,18 +37,19 @@ class JdbcBench:
         self,
         rows: list[dict[str, Any]],
         table: str,
-        upsert: list[str] | None = None,
+        upsert: list[str] | dict[str, Any] | None = None,
         mode: str = "append",
         sql: str | None = None,
         properties: dict[str, str] | None = None,
         schema: str = SCHEMA,
     ) -> SparkSession:
-        """Run the query over further rows."""
+        """Run the query over further rows; `upsert` has the keys, or all settings."""
         self._count += 1
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (self._folder / "in" / f"{self._count}.json").write_text(lines)
         sink: dict[str, Any] = {"connection": "shop", "table": table}
-        sink |= {"upsert": {"keys": upsert}} if upsert else {}
+        if upsert:
+            sink["upsert"] = upsert if isinstance(upsert, dict) else {"keys": upsert}
         shop = {"url": self._postgres.url, "secretRef": {"name": "pg"}, "properties": properties or {}}
         files = {"path": f"{self._folder}/in", "format": "json", "schema": schema}
         spec = {

@@ -8,7 +8,7 @@ from harness.postgres import Postgres
 from harness.sampling import sampled
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.database import _Database
-from mainstem.errors import SpecInvalid
+from mainstem.errors import NotReady, SpecInvalid
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -74,6 +74,52 @@ def test_a_value_that_a_column_cannot_have_fails_its_batch_with_the_column_and_l
     assert "secret" not in failure.message
     assert staging_tables(postgres, table) == 0
     assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+def test_a_row_whose_key_is_null_fails_its_batch(
+    write_rows: WriteRows, postgres: Postgres, table: str
+) -> None:
+    """To the index, a null differs from any other one: each batch would insert the row again."""
+    postgres.run(f"CREATE TABLE {table} (id int, name text, UNIQUE (name))")
+    with pytest.raises(StreamingQueryException) as failed:
+        write_rows([{"id": 1, "name": "a"}, {"id": 2}], table, ["name"], schema="id INT, name STRING")
+    failure = classify(failed.value)
+    assert (failure.reason, failure.permanent) == ("KeyIsNull", True)
+    assert failure.message == (
+        "'name' is null in a row, and is a key; drop such rows in a view, or coalesce the column (sink 't')"
+    )
+    assert staging_tables(postgres, table) == 0
+    assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+INDEXES = {
+    "UNIQUE NULLS NOT DISTINCT (name)": True,
+    "UNIQUE NULLS NOT DISTINCT (name) INCLUDE (id)": True,
+    "UNIQUE (name), UNIQUE NULLS NOT DISTINCT (id)": False,
+    "UNIQUE (name), UNIQUE NULLS NOT DISTINCT (name, id)": False,
+    "PRIMARY KEY (name)": False,
+}
+
+
+@pytest.mark.parametrize("index", sampled(INDEXES, every=2))
+def test_null_is_a_key_only_of_an_index_to_which_null_equals_null(
+    write_rows: WriteRows, postgres: Postgres, table: str, index: str
+) -> None:
+    postgres.run(f"CREATE TABLE {table} (id int, name text, {index})")
+    upsert = {"keys": ["name"], "allowNullKeys": True}
+    if INDEXES[index]:
+        for number in (1, 2):
+            rows = [{"id": number}, {"id": number, "name": "a"}]
+            write_rows(rows, table, upsert, schema="id INT, name STRING")
+        assert postgres.run(f"SELECT * FROM {table} ORDER BY name") == [(2, "a"), (2, None)]
+    else:
+        with pytest.raises(
+            NotReady, match="no unique index of its keys to which null equals null"
+        ) as refused:
+            write_rows([{"id": 1}], table, upsert, schema="id INT, name STRING")
+        assert refused.value.reason == "DatabaseRefused"
+        assert '("name") NULLS NOT DISTINCT' in refused.value.remedy
+        assert postgres.run(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 TEXTS = [

@@ -67,7 +67,8 @@ def test_an_upsert_of_changed_groups_equals_the_answer_of_a_batch(
 ) -> None:
     bench = PipeBench(spark, tmp_path, {"rows": COLUMNS})
     sql = SHAPES["grouped"]
-    sink = {"name": "table", "delta": {"path": str(tmp_path / "out"), "merge": {"keys": ["k"]}}}
+    merge = {"keys": ["k"], "allowNullKeys": True}
+    sink = {"name": "table", "delta": {"path": str(tmp_path / "out"), "merge": merge}}
     for file in FILES:
         bench.put("rows", *file)
         rows = bench.run({"name": "v", "sql": sql}, query={"outputMode": "update", "to": [sink]})

@@ -46,12 +46,14 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
 
 
 def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench: Bench) -> None:
+    allowing = NEWEST | {"allowNullKeys": True}
     bench.merge(
         (1, "old", 1), (1, "new", 3), (1, "middle", 2),
         (2, "gone", 1), (2, None, 2, "D"),
         (3, "back", 5), (3, None, 4, "D"),
         (4, "no sequence", None), (None, "a null is a key", 1),
         (5, "never there", 1, "D"),
+        merge=allowing,
     )  # fmt: skip
     assert bench.rows("out", "id", "v", "seq") == [
         (1, "new", 3),
@@ -64,6 +66,7 @@ def test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table(bench
         (3, "equal is not older", 5),
         (4, "any is newer than none", 0),
         (None, None, 2, "D"),
+        merge=allowing,
     )  # fmt: skip
     assert bench.rows("out") == [
         (1, "new", 3),
@@ -182,6 +185,43 @@ def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) ->
         "add a column to merge.sequenceBy that orders them, or aggregate by the keys (sink 'table')"
     )
     assert sorted(log.glob("*.json")) == before
+
+
+NULL_KEYS: dict[str, tuple[list[str], tuple[Any, ...], str]] = {
+    "new row": (["id"], (None, "a", 2), "id"),
+    "second key": (["id", "v"], (1, None, 2), "v"),
+    "removed row": (["id"], (None, None, 2, "D"), "id"),
+    "older row": (["v"], (1, None, 0), "v"),
+    "other case": (["V"], (1, None, 2), "V"),
+}
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new table", "known table"])
+@pytest.mark.parametrize("row", only(NULL_KEYS, ("second key", "removed row")))
+def test_a_row_whose_key_is_null_fails_its_batch(bench: Bench, row: str, *, there: bool) -> None:
+    keys, values, name = NULL_KEYS[row]
+    merge = NEWEST | {"keys": keys}
+    if there:
+        bench.merge((1, "a", 1), (None, None, 3), merge=merge | {"allowNullKeys": True})
+    log = bench.folder / "out" / "_delta_log"
+    before = sorted(log.glob("*.json"))
+    with pytest.raises(StreamingQueryException) as caught:
+        bench.merge((7, "b", 1), values, merge=merge)
+    failure = classify(caught.value)
+    assert (failure.reason, failure.permanent) == ("KeyIsNull", True)
+    assert failure.message == (
+        f"'{name}' is null in a row, and is a key; drop such rows in a view, or set merge.allowNullKeys: true (sink 'table')"
+    )
+    assert sorted(log.glob("*.json")) == before
+
+
+def test_a_null_within_a_key_fails_its_batch_and_names_the_field(bench: Bench) -> None:
+    structs = "SELECT struct(id, struct(v)) AS key, seq, op FROM rows"
+    bench.merge((1, "a", 1), sql=structs, merge=NEWEST | {"keys": ["key"]})
+    with pytest.raises(StreamingQueryException) as caught:
+        bench.merge((2, None, 1), sql=structs, merge=NEWEST | {"keys": ["key"]})
+    assert classify(caught.value).message.startswith("'key.col2.v' is null in a row")
+    assert len(bench.rows("out", "seq")) == 1
 
 
 def test_unknown_columns_are_rejected_before_a_table_is_created(bench: Bench) -> None:

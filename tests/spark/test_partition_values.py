@@ -52,7 +52,7 @@ def spec(folder: Path, sink: str, sql: str, *, batches: bool = False, **more: An
     kind = "delta" if sink == "merge" else sink
     settings: dict[str, Any] = {"path": f"{folder}/out", "partitionBy": ["p"]}
     if sink == "merge":
-        settings["merge"] = {"keys": ["p", "id"]}
+        settings["merge"] = {"keys": ["p", "id"], "allowNullKeys": True}
     to = [{"name": "table", kind: settings}, *([{"name": "none", "noop": {}}] if batches else [])]
     files = {"path": f"{folder}/in", "format": "json", "schema": "batch INT"}
     mode = {"outputMode": "update"} if sink == "merge" else {}
@@ -219,7 +219,8 @@ def test_a_merge_replaces_by_equal_keys_always(spark: SparkSession, tmp_path: Pa
     rows = selected(kind, KEYS[kind], "merge")
     sql = rows.replace("row.p", "row.p, batch").replace("SELECT explode", "SELECT batch, explode")
     whole = spec(tmp_path, "merge", sql)
-    merge = {"keys": ["p"], "sequenceBy": ["batch", "id"]}  # 0.0 and -0.0 are equal, and come from one record
+    # 0.0 and -0.0 are equal, and come from one record.
+    merge = {"keys": ["p"], "allowNullKeys": True, "sequenceBy": ["batch", "id"]}
     whole["queries"][0]["to"][0]["delta"] = {"path": f"{tmp_path}/out", "merge": merge}
     used = sparks.run(spark, whole)
     table = used.read.format("delta").load(f"{tmp_path}/out")

@@ -167,7 +167,8 @@ def document(example: Example, folder: Path) -> dict[str, Any]:
 
 
 def sink(example: Example, kind: str, name: str, folder: Path) -> dict[str, Any]:
-    merge = {"merge": {"keys": list(example.ending.keys)}} if example.ending.keys else {}
+    keys = {"keys": list(example.ending.keys), "allowNullKeys": True}
+    merge = {"merge": keys} if example.ending.keys else {}
     return {"name": name, kind: {"path": str(folder / name)} | merge}
 
 

@@ -72,9 +72,10 @@ def forget_commit(tmp_path: Path, batch: int) -> None:
 
 
 def sinks(tmp_path: Path, *more: dict[str, Any]) -> Rows:
+    merge = {"keys": ["k"], "allowNullKeys": True}
     return [
         {"name": "table", "delta": {"path": f"{tmp_path}/table"}},
-        {"name": "merged", "delta": {"path": f"{tmp_path}/merged", "merge": {"keys": ["k"]}}},
+        {"name": "merged", "delta": {"path": f"{tmp_path}/merged", "merge": merge}},
         {"name": "files", "parquet": {"path": f"{tmp_path}/files"}},
         *more,
     ]
@@ -132,8 +133,9 @@ def test_a_sink_added_later_gets_only_later_batches(run: Run, tmp_path: Path) ->
 
 def test_a_batch_sorted_by_a_renamed_column_is_kept_and_read_by_every_sink(run: Run, tmp_path: Path) -> None:
     """Spark 4.2 plans max(text) as a sorted aggregation, and its kept plan cannot be read once the column is renamed."""
+    merge = {"keys": ["kk"], "allowNullKeys": True}
     to: Rows = [
-        {"name": "merged", "delta": {"path": f"{tmp_path}/merged", "merge": {"keys": ["kk"]}}},
+        {"name": "merged", "delta": {"path": f"{tmp_path}/merged", "merge": merge}},
         {"name": "code", "python": {"foreachBatch": "sinks:keep", "arguments": {"folder": str(tmp_path)}}},
     ]
     sql = "SELECT k AS kk, max(v) AS v FROM lines GROUP BY k"

@@ -42,6 +42,14 @@ TABLE_CHANGED: Final = query_failure(
     "Nothing: the query starts again, and converts to the new types, or names the column as `TypeTooNarrow`.",
     Restarted.YES,
 )
+KEY_IS_NULL: Final = query_failure(
+    "KeyIsNull",
+    "A row has a null in a key of a merge or of an upsert. The message names the column. Nothing of the batch is written to the"
+    " sink.",
+    "Drop such rows in a view: by a condition, or by an [expectation](quality.md#expectations), which counts them or keeps them"
+    " apart. If null is a key, such as that of a group, set `allowNullKeys: true` beside `keys`.",
+    Restarted.NO,
+)
 MERGE_KEY_REPEATED: Final = query_failure(
     "MergeKeyRepeated",
     "Two rows of one batch have equal merge keys, and neither `sequenceBy` nor the source shows which is newer.",

@@ -8,6 +8,7 @@ The staging table is unlogged: a crash of the database empties it. So the transa
 only if their number equals the number that the tasks wrote.
 """
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,12 +18,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from mainstem import reasons
 from mainstem.dataframes.options import jdbc
+from mainstem.dataframes.sinks.keys import without_null_keys
 from mainstem.dataframes.sinks.postgres_types import PostgresColumn, described
 from mainstem.dataframes.sinks.postgres_values import PostgresTable
-from mainstem.dataframes.sinks.staging import PARTITION, Target
+from mainstem.dataframes.sinks.staging import PARTITION, Target, quote
 from mainstem.dataframes.sinks.stored_values import session_time_zone
 from mainstem.dataframes.sinks.writers import BatchWriter
+from mainstem.errors import NotReady
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.jdbc_sink import JdbcSink
 
@@ -58,11 +62,14 @@ def writer(
 
     Raises:
         Py4JJavaError: the database refuses the table, a column, or the keys.
+        NotReady: `DatabaseRefused`: null is a key, and each null differs from all others in the table's indexes.
     """
     target = Target(sink, mode, columns)
     options = _DEFAULTS | jdbc.options(connection)
     with _connection(session, options) as database:
         database.run([target.probe()])
+        if sink.upsert and sink.upsert.allow_null_keys:
+            database.check_null_keys(target, sink.upsert.keys)
         database.run(target.create_batches_table())
 
     def write(batch: DataFrame, batch_id: int) -> None:
@@ -73,6 +80,8 @@ def writer(
             database.clear(target, checkpoint)
             with database.staging_table(target, checkpoint) as (staging, there):
                 known = _table(session, there)
+                if sink.upsert and not sink.upsert.allow_null_keys:
+                    batch = without_null_keys(batch, sink.upsert.keys, "coalesce the column")
                 rows = _CountedRows(known.converted(batch).withColumn(PARTITION, F.spark_partition_id()))
                 jdbc_options = dict(sink.options) | options | {"dbtable": staging}
                 with known.explained():
@@ -130,6 +139,17 @@ class _Database:
         """Run statements in one transaction."""
         self._execute(statements)
         self._connection.commit()
+
+    def check_null_keys(self, target: Target, keys: Sequence[str]) -> None:
+        """Raise unless a unique index of exactly the keys takes null as equal to null: others insert such a row each time."""
+        indexes = self._rows(target.indexes_with_equal_nulls(), target.table)
+        if not any(set(json.loads(columns or "[]")) == set(keys) for (columns,) in indexes):
+            listed = ", ".join(map(quote, keys))
+            raise NotReady(
+                f"allowNullKeys makes null a key of {target.table}, which has no unique index of its keys to which null equals null",
+                reason=reasons.DATABASE_REFUSED,
+                remedy=f"CREATE UNIQUE INDEX ON {target.table} ({listed}) NULLS NOT DISTINCT, or remove allowNullKeys",
+            )
 
     def newest(self, target: Target, checkpoint: str) -> int:
         """The number of the newest batch in the table, -1 if there is none."""

@@ -21,6 +21,7 @@ from pyspark.sql.types import StructField
 
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.failing import failing
+from mainstem.dataframes.sinks.keys import without_null_keys
 from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.stored_values import as_stored
@@ -77,6 +78,8 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     fields = written(batch, merge)
     names = [quote(field.name) for field in fields]
     table = metadata(session, sink.path)
+    if not merge.allow_null_keys:
+        batch = without_null_keys(batch, merge.keys, "set merge.allowNullKeys: true")
     rows = exact(newest(batch, merge), table_partitions(sink, table)).withColumn(_REMOVES, _removes(merge))
     rows = as_stored(rows.select(*_used(fields, merge), _REMOVES), sink, table)
     if not DeltaTable.isDeltaTable(session, path):

@@ -46,6 +46,18 @@ class Target:
         """
         return f"EXPLAIN {self.insert(self.read(self.table))}"
 
+    def indexes_with_equal_nulls(self) -> str:
+        """The query for the columns, a JSON array, of each unique index of the table to which null equals null.
+
+        Its parameter is the table's name. PostgreSQL has such indexes since version 15.
+        """
+        keys = "a.attrelid = i.indrelid AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1])"
+        return (
+            f"SELECT json_agg(a.attname)::text FROM pg_index i JOIN pg_attribute a ON {keys} "
+            "WHERE i.indrelid = ?::regclass AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL "
+            "AND (to_jsonb(i) ->> 'indnullsnotdistinct')::boolean GROUP BY i.indexrelid"
+        )
+
     def create_batches_table(self) -> list[str]:
         """The statements that create the table of batches if it does not exist."""
         columns = (

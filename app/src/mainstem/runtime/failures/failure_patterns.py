@@ -7,6 +7,7 @@ from typing import Final
 from mainstem import reasons
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
 from mainstem.dataframes.sinks.database import STAGED_ROWS_LOST, TABLE_CHANGED
+from mainstem.dataframes.sinks.keys import KEY_IS_NULL
 from mainstem.dataframes.sinks.merge import MERGE_KEY_REPEATED
 from mainstem.dataframes.sinks.partition_values import PARTITION_VALUE_NOT_SUPPORTED
 from mainstem.dataframes.sinks.stored_values import CAST_OR_WIDEN, TYPE_TOO_NARROW, VALUE_OUT_OF_RANGE
@@ -65,6 +66,7 @@ FAILURE_PATTERNS: Final = (
         VALUE_OUT_OF_RANGE,
         reasons.VALUE_OUT_OF_RANGE,
     ),
+    _raised(KEY_IS_NULL, reasons.KEY_IS_NULL),
     _raised(TYPE_TOO_NARROW, reasons.TYPE_TOO_NARROW, CAST_OR_WIDEN),
     _pattern(
         # From the Java class CheckedDelta, or a database's writer.

@@ -100,6 +100,9 @@ class Merge(Model):
 
     keys: Columns
     """Columns that identify a row."""
+    allow_null_keys: bool = False
+    """False fails a batch with a row whose key, or a field of a STRUCT that is a key, is null. True merges such rows, and null
+    equals null."""
     sequence_by: OneOrMoreColumns | None = None
     """Column that orders the changes of a key, or several columns: the second one decides if the first ones are equal. The
     merge uses the row of a batch with the highest value, and skips this row if the table's row has a higher value. Null is

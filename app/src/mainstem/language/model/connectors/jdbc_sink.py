@@ -23,8 +23,10 @@ class Upsert(Model):
     """Upsert by keys: a row replaces the table's row with equal keys."""
 
     keys: Columns
-    """Columns that identify a row. The table needs a unique index on exactly these columns, and none of them may be
-    null."""
+    """Columns that identify a row. The table needs a unique index on exactly these columns."""
+    allow_null_keys: bool = False
+    """False fails a batch with a row whose key is null. True upserts such rows, and null equals null: the unique index then
+    needs NULLS NOT DISTINCT."""
 
 
 _APPENDS: Final = ModeRefusal(
