@@ -101,7 +101,7 @@ INDEXES = {
 }
 
 
-@pytest.mark.parametrize("index", sampled(INDEXES, every=2))
+@pytest.mark.parametrize("index", sampled(INDEXES, every=3))
 def test_null_is_a_key_only_of_an_index_to_which_null_equals_null(
     write_rows: WriteRows, postgres: Postgres, table: str, index: str
 ) -> None:
