@@ -107,9 +107,8 @@ def test_real_time_writes_each_row_once_over_a_drain(
         running.until(line.arrived)
         line.send(20)
         running.until(line.arrived)
-        line.send(
-            3
-        )  # the drain waits for the end of the batch that has them, unless it begins between two batches
+        # The drain waits for the end of the batch that has these, unless it begins between two batches.
+        line.send(3)
         first = drained(running).input_rows
     assert 22 <= first <= 25
     with line.running(**REAL_TIME) as running:

@@ -8,7 +8,7 @@ import pytest
 from harness.deltabench import DeltaBench
 from harness.sampling import only
 from mainstem.errors import SpecInvalid
-from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.failures.classification import Failure, classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
@@ -32,6 +32,15 @@ class Bench(DeltaBench):
         query = {"outputMode": "update", "to": [{"name": "table", "delta": sink}], **more}
         sql = query.pop("sql", None)
         return self.run({"files": {"path": str(folder), "format": "json", "schema": SCHEMA}}, query, sql)
+
+    def failure(self, *rows: Any, **more: Any) -> Failure:
+        """The failure of a batch, which writes nothing."""
+        log = self.folder / "out" / "_delta_log"
+        before = sorted(log.glob("*.json"))
+        with pytest.raises(StreamingQueryException) as caught:
+            self.merge(*rows, **more)
+        assert sorted(log.glob("*.json")) == before
+        return classify(caught.value)
 
     def refusals(self, **more: Any) -> list[tuple[str, str]]:
         """Path and reason of each problem."""
@@ -174,17 +183,12 @@ def test_the_first_batch_writes_one_file_into_each_partition(bench: Bench) -> No
 def test_two_rows_of_one_key_need_a_sequence(bench: Bench, first: int | None) -> None:
     if first:
         bench.merge((first, "a", 1), merge={"keys": ["id"]})
-    log = bench.folder / "out" / "_delta_log"
-    before = sorted(log.glob("*.json"))
-    with pytest.raises(StreamingQueryException) as caught:
-        bench.merge((2, "b", 1), (2, "c", 1), (3, "d", 1), merge={"keys": ["id"]})
-    failure = classify(caught.value)
+    failure = bench.failure((2, "b", 1), (2, "c", 1), (3, "d", 1), merge={"keys": ["id"]})
     assert (failure.reason, failure.permanent) == ("MergeKeyRepeated", True)
     assert failure.message == (
         "two rows of one batch have equal keys (id); "
         "add a column to merge.sequenceBy that orders them, or aggregate by the keys (sink 'table')"
     )
-    assert sorted(log.glob("*.json")) == before
 
 
 NULL_KEYS: dict[str, tuple[list[str], tuple[Any, ...], str]] = {
@@ -203,24 +207,18 @@ def test_a_row_whose_key_is_null_fails_its_batch(bench: Bench, row: str, *, ther
     merge = NEWEST | {"keys": keys}
     if there:
         bench.merge((1, "a", 1), (None, None, 3), merge=merge | {"allowNullKeys": True})
-    log = bench.folder / "out" / "_delta_log"
-    before = sorted(log.glob("*.json"))
-    with pytest.raises(StreamingQueryException) as caught:
-        bench.merge((7, "b", 1), values, merge=merge)
-    failure = classify(caught.value)
+    failure = bench.failure((7, "b", 1), values, merge=merge)
     assert (failure.reason, failure.permanent) == ("KeyIsNull", True)
     assert failure.message == (
         f"'{name}' is null in a row, and is a key; drop such rows in a view, or set merge.allowNullKeys: true (sink 'table')"
     )
-    assert sorted(log.glob("*.json")) == before
 
 
 def test_a_null_within_a_key_fails_its_batch_and_names_the_field(bench: Bench) -> None:
     structs = "SELECT struct(id, struct(v)) AS key, seq, op FROM rows"
     bench.merge((1, "a", 1), sql=structs, merge=NEWEST | {"keys": ["key"]})
-    with pytest.raises(StreamingQueryException) as caught:
-        bench.merge((2, None, 1), sql=structs, merge=NEWEST | {"keys": ["key"]})
-    assert classify(caught.value).message.startswith("'key.col2.v' is null in a row")
+    failure = bench.failure((2, None, 1), sql=structs, merge=NEWEST | {"keys": ["key"]})
+    assert failure.message.startswith("'key.col2.v' is null in a row")
     assert len(bench.rows("out", "seq")) == 1
 
 
