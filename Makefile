@@ -101,7 +101,7 @@ images: servers wheels ## build the images of app and operator, and of the serve
 	@sh bootstrap.sh cluster
 	@PYTHONPATH=tests $(BIN)/python -m harness.images
 
-TIERS := unit spark chart apiserver services cluster
+TIERS := unit spark+services chart+apiserver+cluster
 RUN_TIERS := $(BIN)/python tests/tiers.py
 GATE := -m "not full and not timing"
 test: lint ## run the gate: the short tests of every tier

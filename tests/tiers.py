@@ -5,14 +5,15 @@ the others run on, and properties draw other examples. A failed test is repeated
 a fresh process: if it passes then, it is unstable. The run stays green with up to three of them, and
 `build/unstable.txt` lists them.
 
-Tests of Spark, of the servers and of the API server run side by side, a file at a time, each worker with servers and a
-session of its own: they wait more than they compute, those of the servers and of the API server most of all. Those of
-the chart and of the cluster share one server, or the machine's network, and run one after the other.
+Tests run side by side, a file at a time, each worker with servers and a session of its own; those of the cluster, of which
+the machine has one, run in one worker. Tiers that are joined by `+` share workers: a JVM that has run hundreds of queries runs
+those of the next tier in half the time, and tests of the API server compute while those of the chart and of the cluster wait.
 """
 
 import os
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness import classes
@@ -28,15 +29,25 @@ TIERS = {
     tier.name: tier
     for tier in (
         Tier("unit", workers=CORES),
-        # Their tests start drivers by the dozen.
         Tier("spark", workers=CORES, environment=classes.environment),
         Tier("chart", targets=("servers",)),
         Tier("apiserver", targets=("servers",), workers=CORES + 1),
-        Tier("services", targets=("servers", "wheels"), workers=CORES + 1, environment=classes.environment),
+        Tier("services", targets=("servers", "wheels"), workers=CORES, environment=classes.environment),
         Tier("cluster", targets=("images",)),
     )
 }
-"""In the order of `make test`: what the later tiers need is built beside the first two, which need no server."""
+"""The cheapest first: what the later ones need is built beside the first, which needs no server."""
+
+
+def joined(names: Sequence[str]) -> Tier:
+    """One tier of several, whose tests run in the same processes, with what any of them needs."""
+    tiers = [TIERS[name] for name in names]
+
+    def environment() -> dict[str, str]:
+        return {name: value for tier in tiers for name, value in tier.environment().items()}
+
+    targets = dict.fromkeys(target for tier in tiers for target in tier.targets)
+    return Tier("+".join(names), tuple(targets), max(tier.workers for tier in tiers), environment)
 
 
 def main(arguments: list[str]) -> int:
@@ -46,7 +57,7 @@ def main(arguments: list[str]) -> int:
     seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
     gate = Gate(ROOT, [option for option in options if option != "--all"], seed, "--all" in options)
     properties = os.environ.setdefault(PROPERTIES, "random" if gate.keep_going else "same")
-    passed = gate.run([TIERS[name] for name in names])
+    passed = gate.run([joined(name.split("+")) for name in names])
     print(f"\n{closing.table(gate.runs)}\n\nslowest:\n{closing.slowest(gate.runs)}")
     unstable = closing.unstable(gate.runs)
     UNSTABLE.write_text(unstable and f"{unstable}\n")

@@ -1,4 +1,4 @@
-"""The servers as pytest fixtures of the session: each starts when the first test asks for it, none is ever skipped.
+"""Spark and the servers as pytest fixtures of the session: each starts when the first test asks for it, none is ever skipped.
 
 Tests share them, so they take names of their own for topics, buckets and objects. A test that kills a server starts
 one for itself: `with Broker() as broker: ...`.
@@ -7,9 +7,12 @@ one for itself: `with Broker() as broker: ...`.
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from harness.apiserver import ControlPlane
 from harness.cluster.base import TestCluster
@@ -20,6 +23,9 @@ from harness.mariadb import MariaDb
 from harness.postgres import Postgres
 from harness.s3 import S3Server
 
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PROPERTIES = "PROPERTIES"
 """Environment variable: `random` draws other examples in each run; else each run has the same ones."""
@@ -39,6 +45,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         longest[item.path] = max(longest.get(item.path, 0.0), seconds)
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: -longest[item.path])
+
+
+class _ByFile(LoadFileScheduling):  # type: ignore[misc]
+    """A file at a time; the files about the cluster go to one worker together, for the machine has only one cluster."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "tests/cluster" if file.startswith("tests/cluster/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """How tests run side by side: the only way in which the tiers ask for it."""
+    return _ByFile(config, log)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """The session of a pipeline, the only one of this process; tests that set something take a `newSession()` of it."""
+    from harness import sparks  # here, for tests without Spark do not wait for it
+
+    with sparks.opened(tmp_path_factory.mktemp("spark")) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

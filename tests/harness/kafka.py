@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 _PROPERTIES = Path(__file__).parent / "kafka" / "server.properties"
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+# A test needs a broker soon and for a short time: the compiler that would make a long life fast costs more than it saves.
+_JVM = (
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
 
 
 class Broker(Server):

@@ -25,8 +25,8 @@ from harness.errors import HarnessError
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = pipeline_head("tests")
-_HEAP = "2g"
-"""A worker runs hundreds of tests in one JVM. Each `newSession` stays in memory: Spark's listener bus refers to it."""
+_HEAP = "3g"
+"""A worker runs up to a thousand tests in one JVM. Each `newSession` stays in memory: Spark's listener bus refers to it."""
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline

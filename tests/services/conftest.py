@@ -1,13 +1,12 @@
-"""One Spark session for the tests that run their queries within the test's own process, and the means to run them."""
+"""The means to run documents and writes within the test's own process."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import sparks
 from harness.documents import pipeline_head
 from harness.jdbcbench import JdbcBench, WriteRows
 from harness.postgres import Postgres
@@ -21,13 +20,6 @@ from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.stop import Stop
 from mainstem.runtime.supervision.supervisor import Supervisor
 from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of a pipeline; tests that set something take a `newSession()` of it."""
-    with sparks.opened(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 @dataclass

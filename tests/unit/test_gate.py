@@ -67,6 +67,18 @@ def test_a_test_that_fails_twice_ends_the_run_behind_its_tier(root: Path) -> Non
     assert "make test-repeat N=1 SEED=7 PROPERTIES=same TESTS='tests/a/test_x.py::test_fails'" in text
 
 
+def test_joined_tiers_run_in_the_same_process(root: Path) -> None:
+    module(root, "a", "x", "import sys\ndef test_first(): sys.first = True\n")
+    module(root, "b", "y", "import sys\ndef test_second(): assert sys.first\n")
+    run = Gate(root, ["-q", "-p", "no:cacheprovider", "--randomly-dont-reorganize"], seed=7)
+    assert run.run([Tier("a+b")])
+    [tier] = run.runs
+    assert [each.test for each in tier.outcomes] == [
+        "tests/a/test_x.py::test_first",
+        "tests/b/test_y.py::test_second",
+    ]
+
+
 def test_a_full_run_continues_behind_a_failed_tier(root: Path) -> None:
     module(root, "a", "x", FAILS)
     module(root, "b", "y", PASSES)

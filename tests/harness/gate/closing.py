@@ -24,7 +24,7 @@ def table(runs: Sequence[TierRun]) -> str:
         [outcome for run in runs for outcome in run.outcomes],
     )
     rows = [f"{_numbers(run)}  {_result(run)}" for run in runs]
-    head = f"{'tier':12}{'tests':>7}{'waited':>8}{'minutes':>9}  result"
+    head = f"{'tier':24}{'tests':>7}{'waited':>8}{'minutes':>9}  result"
     return "\n".join([head, *rows, _numbers(total)])
 
 
@@ -60,7 +60,7 @@ def red(runs: Sequence[TierRun], seed: int, properties: str) -> str:
 
 
 def _numbers(run: TierRun) -> str:
-    return f"{run.tier:12}{len(run.outcomes):7}{run.waiting / 60:8.1f}{run.testing / 60:9.1f}"
+    return f"{run.tier:24}{len(run.outcomes):7}{run.waiting / 60:8.1f}{run.testing / 60:9.1f}"
 
 
 def _result(run: TierRun) -> str:

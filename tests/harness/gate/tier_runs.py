@@ -21,7 +21,7 @@ class Tier:
     """A group of tests with the same needs.
 
     Attributes:
-        name: its folder below the folder of tests.
+        name: its folder below the folder of tests; those of several tiers that share processes, joined by `+`.
         targets: of make, which build what the tests need.
         workers: processes that run its tests side by side; 0 runs them in one.
         environment: makes what its tests have beside the environment.
@@ -108,7 +108,9 @@ class Gate:
         environment = os.environ | tier.environment()
         spread = ["-n", str(tier.workers), "--dist", "loadfile", "--no-loadscope-reorder"]
         code, run.outcomes = self._pytest(
-            [*(spread if tier.workers else []), f"tests/{tier.name}"], tier.name, environment
+            [*(spread if tier.workers else []), *(f"tests/{folder}" for folder in tier.name.split("+"))],
+            tier.name,
+            environment,
         )
         failed = [outcome for outcome in run.outcomes if outcome.error]
         if code not in (0, 1) or (code == 1 and not failed):
