@@ -140,6 +140,7 @@ INVALID: Final = [
     Edit("smallest", "sources/0/decode", {"json": {"schema": "a INT"}}, "DecodeNotAllowed", "only kafka and files take decode"),
     Edit("files-csv", "sources/0/decode", {"json": {"schema": "a INT"}}, "DecodeNotAllowed", "decode needs files with format: text"),
     Edit("files-decoded", "sources/0/decode/keep", ["topic"], "DecodeNotAllowed", "decode.keep needs a Kafka source"),
+    Edit("files-decoded", "sources/0/decode/onTombstone", "skip", "DecodeNotAllowed", "decode.onTombstone needs a Kafka source"),
     Edit("static-csv", "sources/1/watermark", {"column": "faa", "delay": "1s"}, "WatermarkNotAllowed", "a static source cannot have a watermark"),
     Edit("files-csv", "sources/0/files/schema", DROP, "SchemaNeeded", "csv, json, orc and parquet need a schema"),
     Edit("complete", "sources/0/files/schema", "a INT", "SchemaNotAllowed", "text has only the column value"),

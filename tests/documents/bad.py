@@ -1470,6 +1470,18 @@ BAD: Final = [
         ("22:45: spec.sources[1].decode.keep: only Kafka records have these columns [DecodeNotAllowed]",),
     ),
     Bad(
+        "tombstones of files",
+        (
+            (
+                'format: json, schema: "origin STRING, temp DOUBLE"}',
+                "format: text}\n      decode: {json: {schema: a INT}, onTombstone: skip}",
+            ),
+        ),
+        (
+            "22:52: spec.sources[1].decode.onTombstone: only Kafka has records without a value; leave onTombstone out [DecodeNotAllowed]",
+        ),
+    ),
+    Bad(
         "schema of text",
         (("format: json,", "format: text,"),),
         (

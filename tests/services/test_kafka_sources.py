@@ -265,11 +265,16 @@ def test_a_bounded_read_ends_with_exact_rows(bench: Bench, kafka: Broker) -> Non
 
 @pytest.mark.S05
 @pytest.mark.S12
-def test_malformed_records_of_a_bounded_read_are_dead_letters(bench: Bench, kafka: Broker) -> None:
+def test_of_a_bounded_read_malformed_records_are_dead_letters_and_tombstones_can_be_skipped(
+    bench: Bench, kafka: Broker
+) -> None:
     create(kafka, "s05-bad")
     kafka.produce("s05-bad", [Record(None, value) for value in (b'{"n": 1}', b"{", b'{"n": 2}', None)])
-    spec = bench.spec({"good": {"subscribe": ["s05-bad"], "endingOffsets": "latest"}}, trigger=None)
-    spec["sources"][0]["decode"] = {"json": {"schema": "n INT"}, "onMalformedRecord": "deadLetter"}
+    read = {"subscribe": ["s05-bad"], "endingOffsets": "latest"}
+    spec = bench.spec({"good": read, "skipping": read}, trigger=None)
+    decode = {"json": {"schema": "n INT"}, "onMalformedRecord": "deadLetter"}
+    spec["sources"][0]["decode"] = decode
+    spec["sources"][1]["decode"] = decode | {"onMalformedRecord": "drop", "onTombstone": "skip"}
     spec["queries"].append(
         {
             "name": "bad",
@@ -277,12 +282,16 @@ def test_malformed_records_of_a_bounded_read_are_dead_letters(bench: Bench, kafk
             "to": [{"name": "out", "parquet": {"path": str(bench.folder / "bad")}}],
         }
     )
-    good, bad = bench.pipelines.run(spec)
-    assert (good.state, bad.state) == (QueryState.COMPLETED, QueryState.COMPLETED)
-    for status in (good, bad):
-        [source] = status.sources
-        assert (source.name.startswith("good"), source.decoded, source.malformed) == (True, 2, 2)
-    assert bench.rows("good")["n"].to_pylist() == [1, 2]
+    statuses = bench.pipelines.run(spec)
+    assert [status.state for status in statuses] == [QueryState.COMPLETED] * 3
+    counts = [
+        (source.decoded, source.malformed, source.tombstones)
+        for status in statuses
+        for source in status.sources
+    ]
+    assert counts == [(2, 2, 0), (2, 1, 1), (2, 2, 0)]
+    for name in ("good", "skipping"):
+        assert bench.rows(name)["n"].to_pylist() == [1, 2]
     assert sorted(row["offset"] for row in bench.rows("bad").to_pylist()) == [1, 3]
 
 

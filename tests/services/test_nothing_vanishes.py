@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.S12,
     pytest.mark.timeout(600),
     pytest.mark.full(
-        gate="services/test_kafka_sources.py::test_malformed_records_of_a_bounded_read_are_dead_letters"
+        gate="services/test_kafka_sources.py::test_of_a_bounded_read_malformed_records_are_dead_letters_and_tombstones_can_be_skipped"
     ),
 ]
 

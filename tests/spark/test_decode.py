@@ -95,6 +95,24 @@ def test_fail_ends_the_query_with_the_position(spark: SparkSession, bad: Bad) ->
     assert failure.message.endswith("; set decode.onMalformedRecord to drop or deadLetter")
 
 
+@pytest.mark.parametrize("way", only(["fail", "drop", "deadLetter"], ["fail", "deadLetter"]))
+def test_a_tombstone_can_be_skipped_while_a_malformed_record_is_not(spark: SparkSession, way: str) -> None:
+    raws = [b'{"i":1}', None, b"", None, b'{"i":2}']
+    how = treated(way).model_copy(update={"on_tombstone": "skip"})
+
+    def decoded(values: list[bytes | None]) -> DecodedRecords:
+        return DecodedRecords(records(spark, values), how, "src")
+
+    if way == "fail":
+        assert [row.i for row in decoded([raws[0], *raws[3:]]).rows().collect()] == [1, 2]
+        with pytest.raises(PySparkException) as raised:
+            decoded(raws).rows().collect()
+        assert "offset 2: the record is empty" in classify(raised.value).message
+    else:
+        assert [row.i for row in decoded(raws).rows().collect()] == [1, 2]
+        assert [row.offset for row in decoded(raws).dead_letters().collect()] == [2]
+
+
 @pytest.mark.full(gate="spark/test_decode.py::test_fail_ends_the_query_with_the_position")
 def test_fail_lets_valid_records_pass(spark: SparkSession) -> None:
     assert kept(spark, [b'{"i":1}', b'{"i":2}'], way="fail") == [{"i": 1}, {"i": 2}]

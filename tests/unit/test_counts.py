@@ -43,6 +43,24 @@ def test_expectations_are_summed_over_batches_and_restarts() -> None:
     assert as_json(status)["expectations"][0] == {"view": "v", "name": "has_id", "passed": 3, "violated": 5}
 
 
+def test_tombstones_are_summed_over_batches_and_shown_if_there_are_any() -> None:
+    status = QueryProgress("copy")
+    assert "tombstones" not in reported(updated(status, batch(0), ["lines"]))
+    for number, counts in enumerate([{"decoded": 2, "malformed": 1, "tombstones": 3}, {"tombstones": 4}]):
+        event = batch(number) | {"observedMetrics": {"mainstem.lines": counts}}
+        status = updated(status, event, ["lines"])
+    [source] = status.sources
+    assert (source.decoded, source.malformed, source.tombstones, status.tombstones) == (2, 1, 7, 7)
+    assert reported(status)["tombstones"] == 7
+
+
+def reported(status: QueryProgress) -> dict[str, Any]:
+    """The source of a query in the resource."""
+    part = status_report.part([status], None, attempt=1, time="2026-01-01T00:00:10Z")
+    source: dict[str, Any] = part["queries"][0]["sources"][0]
+    return source
+
+
 def test_the_resource_has_the_worst_expectations_and_the_start_of_counting() -> None:
     many = tuple(ExpectationProgress("v", f"e{number}", 1, number % 3) for number in range(100))
     status = QueryProgress(

@@ -207,6 +207,7 @@ def test_json_has_camel_case_and_omits_unknown_values() -> None:
                 "maxLag": 100,
                 "decoded": 0,
                 "malformed": 0,
+                "tombstones": 0,
                 "expired": 0,
             }
         ],

@@ -121,7 +121,7 @@ def _decodes(source: Source, path: str) -> bool:
     if "schemaFile" in parts or path == "files.format":
         return True
     if parts[0] == "decode":
-        return parts[-1] not in ("onMalformedRecord", "keep") and (
+        return parts[-1] not in ("onMalformedRecord", "onTombstone", "keep") and (
             parts[-1] != "schema" or bool(source.decode and source.decode.avro)
         )
     return path.startswith("files.options.")

@@ -35,6 +35,11 @@ CONNECTOR_RULES: Final[CelRules] = {
             ".decode.keep",
         ),
         CelRule(
+            "!has(self.decode) || !has(self.files) || self.decode.onTombstone != 'skip'",
+            "decode.onTombstone needs a Kafka source; only Kafka has records without a value",
+            ".decode.onTombstone",
+        ),
+        CelRule(
             "!has(self.decode) || !has(self.files) || !has(self.decode.avro)",
             "decode.avro needs a Kafka source; lines of text cannot hold Avro records",
             ".decode.avro",

@@ -1,7 +1,7 @@
 """Decodes records into columns, and separates the malformed records.
 
-Each record is checked once and counted in the same pass (`observe`). Every record is either decoded or malformed, so
-decoded + malformed is the number of records that were read.
+Each record is checked once and counted in the same pass (`observe`). Every record is decoded, malformed or a tombstone
+that is skipped, so the sum of the three is the number of records that were read.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,14 @@ METRIC: Final = "mainstem"
 MALFORMED_RECORD: Final = "mainstem:MalformedRecord:"
 _RECORD: Final = "__mainstem_record"
 _DECODED: Final = "__mainstem_decoded"
+"""Column, a BOOLEAN: whether a record is decoded, else it is malformed; null for a tombstone that is skipped."""
 _WHOLE: Final = "__mainstem_whole"
 _AHEAD: Final = "the event time is further ahead of the clock than watermark.maxFuture: "
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
 class DecodedRecords:
-    """Parsed records, each either decoded or malformed, counted under the metric `mainstem.<occurrence>`.
+    """Parsed records, each decoded, malformed or skipped, counted under the metric `mainstem.<occurrence>`.
 
     Args:
         raw: the records: the column `value` (BINARY or STRING), and columns that are kept. The columns `FAULT` and
@@ -75,13 +76,12 @@ class DecodedRecords:
             whole = F.col(_WHOLE)
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole
-        self._records = record.withColumn(_DECODED, whole & ~self._ahead)
+        decoded = whole & ~self._ahead
+        if decode.on_tombstone == "skip":
+            decoded = F.when(F.col("value").isNotNull(), decoded)
+        self._records = record.withColumn(_DECODED, decoded)
         if is_counted:
-            self._records = self._records.observe(
-                f"{METRIC}.{occurrence}",
-                F.count_if(F.col(_DECODED)).alias("decoded"),
-                F.count_if(~F.col(_DECODED)).alias("malformed"),
-            )
+            self._records = self._records.observe(f"{METRIC}.{occurrence}", *self._counts())
 
     def rows(self) -> DataFrame:
         """The columns of the decoded records, and the kept columns of Kafka.
@@ -90,7 +90,10 @@ class DecodedRecords:
         """
         records = self._records
         if self._decode.on_malformed_record == "fail":
-            records = records.where(F.assert_true(F.col(_DECODED), self._fail_message()).isNull())
+            is_accepted = F.coalesce(F.col(_DECODED), F.lit(True))
+            records = records.where(F.assert_true(is_accepted, self._fail_message()).isNull())
+            # Not `_DECODED` itself: Spark may evaluate this filter first, and it must leave malformed records to fail.
+            records = records.where(F.col(_DECODED).isNotNull())
         else:
             records = records.where(F.col(_DECODED))
         return records.select(*self._columns(), *self._decode.keep)
@@ -108,6 +111,13 @@ class DecodedRecords:
             self._error().alias("error"),
             F.current_timestamp().alias("time"),
         )
+
+    def _counts(self) -> list[Column]:
+        """The numbers of records of each kind, by the names that `SourceProgress` has for them."""
+        counts = {"decoded": F.col(_DECODED), "malformed": ~F.col(_DECODED)}
+        if self._decode.on_tombstone == "skip":
+            counts["tombstones"] = F.col(_DECODED).isNull()
+        return [F.count_if(count).alias(name) for name, count in counts.items()]
 
     def _columns(self) -> list[Column]:
         """The columns of the relation, in the order of the schema; names of folders have the values of some."""

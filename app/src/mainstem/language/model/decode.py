@@ -8,6 +8,7 @@ from mainstem.language.base import LIST_SET, UNIQUE, Ddl, Model, Options, Sql, T
 
 
 OnMalformedRecord = Literal["fail", "drop", "deadLetter"]
+OnTombstone = Literal["malformed", "skip"]
 KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
@@ -74,5 +75,9 @@ class Decode(Model):
     """Plain text."""
     on_malformed_record: OnMalformedRecord = "fail"
     """What Mainstem does with a malformed record. `deadLetter` adds it to the relation `<source>_dead_letters`."""
+    on_tombstone: OnTombstone = "malformed"
+    """What Mainstem does with a tombstone: a record of Kafka without a value, as a topic with compaction has one for a
+    key that was removed. `skip` leaves it out and counts it in `sources[].tombstones` of the status; by default it is
+    malformed."""
     keep: Annotated[tuple[KafkaColumn, ...], Field(max_length=7, json_schema_extra=LIST_SET), UNIQUE] = ()
     """Columns of the Kafka record to keep beside the decoded columns."""

@@ -140,6 +140,7 @@ _COLOURS: Final = {
 
 _OPTIONAL_COLUMNS: Final[tuple[tuple[str, Callable[[QueryProgress], int]], ...]] = (
     ("MALFORMED", lambda status: status.malformed),
+    ("TOMBSTONES", lambda status: status.tombstones),
     ("EXPIRED", lambda status: status.expired),
     ("VIOLATED", lambda status: status.violated),
 )

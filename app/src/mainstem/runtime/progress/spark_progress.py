@@ -21,6 +21,8 @@ from mainstem.runtime.progress.transitions import QueryEvent, after
 
 METRIC = "mainstem."
 _AHEAD = timedelta(hours=1)
+_RECORDS = ("decoded", "malformed", "tombstones")
+"""Kinds of records that a decoder counts, as `DecodedRecords` and `SourceProgress` name them."""
 Offsets = Mapping[str, Mapping[str, int]]
 """Topic -> partition -> offset."""
 
@@ -126,9 +128,8 @@ def _sources(
             )
             source = replace(source, expired=source.expired + gap)
         counts = metrics.get(METRIC + name) or {}
-        decoded = source.decoded + int(counts.get("decoded") or 0)
-        malformed = source.malformed + int(counts.get("malformed") or 0)
-        result.append(replace(source, decoded=decoded, malformed=malformed))
+        sums = {kind: getattr(source, kind) + int(counts.get(kind) or 0) for kind in _RECORDS}
+        result.append(replace(source, **sums))
     return tuple(result)
 
 

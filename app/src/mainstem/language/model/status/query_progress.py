@@ -82,6 +82,18 @@ class SourceProgress:
         ),
     )
     """Malformed records since the driver started."""
+    tombstones: Count = field(
+        default=0,
+        metadata=describe(
+            Metric(
+                "source_skipped_tombstones",
+                "Records without a value that were skipped since the driver started.",
+                counter=True,
+            ),
+            Shown.NONZERO,
+        ),
+    )
+    """Records of Kafka without a value, skipped since the driver started, as `onTombstone: skip` asks for."""
     expired: Count = field(
         default=0,
         metadata=describe(
@@ -266,6 +278,11 @@ class QueryProgress:
     def malformed(self) -> int:
         """Malformed records, over all sources."""
         return sum(source.malformed for source in self.sources)
+
+    @property
+    def tombstones(self) -> int:
+        """Tombstones that were skipped, over all sources."""
+        return sum(source.tombstones for source in self.sources)
 
     @property
     def expired(self) -> int:

@@ -37,6 +37,9 @@ def decoding(context: Context) -> Iterator[Problem]:
             yield context.problem(
                 (*path, "keep"), "only Kafka records have these columns", reasons.DECODE_NOT_ALLOWED
             )
+        elif source.files and source.decode.on_tombstone == "skip":
+            message = "only Kafka has records without a value; leave onTombstone out"
+            yield context.problem((*path, "onTombstone"), message, reasons.DECODE_NOT_ALLOWED)
         elif source.files and source.decode.avro:
             message = "a line of text cannot hold an Avro record; read Avro records from Kafka"
             yield context.problem((*path, "avro"), message, reasons.DECODE_NOT_ALLOWED)
