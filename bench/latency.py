@@ -125,7 +125,7 @@ def _is_near(measured: Run, sent: float, took: float) -> bool:
 
 def _run(mode: str, seconds: float, rate: int) -> Run:
     folder = jobs.fresh("run")
-    with Broker() as broker:
+    with Broker(lasting=True) as broker:
         broker.create_topic("incoming")
         broker.create_topic("outgoing", 1, {"message.timestamp.type": "LogAppendTime"})
         values = {"brokers": broker.bootstrap_servers, "checkpoints": folder / "checkpoints"}

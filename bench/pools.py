@@ -21,7 +21,7 @@ def run(count: int) -> dict[str, Any]:
     """Print the table; the milliseconds of every batch."""
     print(f"d. A light query beside a heavy one: {count} batches of the light one")
     results = {}
-    with Broker() as broker:
+    with Broker(lasting=True) as broker:
         broker.create_topic("busy", 2)
         broker.produce("busy", (Record(None, b"work", partition=n % 2) for n in range(RECORDS)))
         for variant in (POOLS, ALONE):

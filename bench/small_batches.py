@@ -30,7 +30,7 @@ def run(count: int, rounds: int, seed: int) -> dict[str, Any]:
     """Print the table; the seconds of every batch."""
     print(f"c. Kafka to Delta: {count} batches of {BATCH} records, {WARM_UP} to warm up, {rounds} rounds")
     seconds: dict[str, list[float]] = defaultdict(list)
-    with Broker() as broker, S3Server() as s3:
+    with Broker(lasting=True) as broker, S3Server() as s3:
         broker.create_topic("numbers", 2)
         broker.produce("numbers", _numbers(count * BATCH))
         s3.make_bucket(BUCKET)

@@ -31,7 +31,11 @@ def run(count: int, rounds: int) -> dict[str, Any]:
     """Print the table; the milliseconds of every batch."""
     print(f"e. A record every {PAUSE:g} s: {count} batches, {rounds} rounds")
     milliseconds: dict[str, list[int]] = {variant: [] for variant in FETCH}
-    with tempfile.TemporaryDirectory() as folder, Broker() as broker, sparks.opened(Path(folder)) as spark:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Broker(lasting=True) as broker,
+        sparks.opened(Path(folder)) as spark,
+    ):
         broker.create_topic("sparse", PARTITIONS)
         for number in range(rounds):
             for variant, properties in FETCH.items():

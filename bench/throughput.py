@@ -82,7 +82,7 @@ def opened(records: int, seed: int) -> Iterator[Bench]:
     """A new broker with the topic `departures`; it ends with the context."""
     airlines = jobs.fresh("reference") / "airlines.csv"
     airlines.write_text(flights.airlines_csv(), encoding="utf-8")
-    with Broker() as broker:
+    with Broker(lasting=True) as broker:
         broker.create_topic("departures", PARTITIONS)
         broker.produce("departures", flights.records(records, seed, PARTITIONS))
         yield Bench(broker, airlines, flights.expected(records, seed))

@@ -46,7 +46,7 @@ def run(records: int, rounds: int, seed: int) -> dict[str, Any]:
     campaigns.write_text(
         "ad_id,campaign_id\n" + "".join(f"{ad},c-{n // ADS:03}\n" for n, ad in enumerate(ads))
     )
-    with Broker() as broker:
+    with Broker(lasting=True) as broker:
         broker.create_topic("events", PARTITIONS)
         broker.produce("events", _events(records, seed, ads))
         views = _views(records, seed)

@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: -longest[item.path])
 
 
-class _ByFile(LoadFileScheduling):  # type: ignore[misc]
+class ByFile(LoadFileScheduling):  # type: ignore[misc]
     """A file at a time; the files about the cluster go to one worker together, for the machine has only one cluster."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -58,7 +58,7 @@ class _ByFile(LoadFileScheduling):  # type: ignore[misc]
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """How tests run side by side: the only way in which the tiers ask for it."""
-    return _ByFile(config, log)
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -21,13 +21,9 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 _PROPERTIES = Path(__file__).parent / "kafka" / "server.properties"
-# A test needs a broker soon and for a short time: the compiler that would make a long life fast costs more than it saves.
-_JVM = (
-    "-Xmx512m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-)
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1"
+"""Without the compiler that makes a long life fast, and costs a short one more than it saves."""
 
 
 class Broker(Server):
@@ -37,10 +33,12 @@ class Broker(Server):
 
     Args:
         host: the address of this machine at which clients reach the broker.
+        lasting: it serves a benchmark, whose figures shall not depend on how fast the broker starts.
     """
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
-        self._java: list[str | Path] = [find_java(), *_JVM, "-cp", kafkajars.build().path / "*"]
+    def __init__(self, host: str = "127.0.0.1", *, lasting: bool = False) -> None:
+        jvm = _JVM if lasting else (*_JVM, _SHORT_LIVED)
+        self._java: list[str | Path] = [find_java(), *jvm, "-cp", kafkajars.build().path / "*"]
         super().__init__("kafka")
         port = free_port()
         self.bootstrap_servers = f"{host}:{port}"

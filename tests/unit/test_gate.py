@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from harness import fixtures
 from harness.gate import closing
 from harness.gate.outcomes import Outcome, outcomes
 from harness.gate.tier_runs import UNSTABLE_ALLOWED, Gate, Tier, TierRun
+from tiers import TIERS, joined
 
 
 PASSES = "def test_passes(): pass\n"
@@ -77,6 +79,30 @@ def test_joined_tiers_run_in_the_same_process(root: Path) -> None:
         "tests/a/test_x.py::test_first",
         "tests/b/test_y.py::test_second",
     ]
+
+
+def test_joined_tiers_have_what_any_of_them_needs() -> None:
+    tier = joined(["chart", "apiserver", "cluster"])
+    assert (tier.name, tier.targets) == ("chart+apiserver+cluster", ("servers", "images"))
+    assert tier.workers == TIERS["apiserver"].workers
+
+
+def test_side_by_side_each_file_is_a_unit_and_all_files_of_the_cluster_are_one() -> None:
+    scheduler = fixtures.ByFile.__new__(fixtures.ByFile)
+    tests = ("tests/cluster/test_a.py::t", "tests/cluster/test_b.py::t", "tests/chart/test_a.py::t[cluster/]")
+    units = [scheduler._split_scope(test) for test in tests]
+    assert units == ["tests/cluster", "tests/cluster", "tests/chart/test_a.py"]
+
+
+def test_a_tier_waits_only_for_what_it_needs(root: Path) -> None:
+    (root / "Makefile").write_text("servers:\nimages:\n\t@touch building; exec sleep 600\n")
+    module(root, "a", "x", PASSES)
+    text = f"import pathlib\ndef test_it():\n    while not pathlib.Path('{root}/building').exists(): pass\n    assert False\n"
+    module(root, "b", "y", text)
+    run = gate(root)
+    tiers = [Tier("a", targets=("servers",)), Tier("b", targets=("servers",)), Tier("c", targets=("images",))]
+    assert not run.run(tiers)
+    assert [(tier.tier, tier.broken) for tier in run.runs] == [("a", None), ("b", None)]
 
 
 def test_a_full_run_continues_behind_a_failed_tier(root: Path) -> None:

@@ -98,7 +98,7 @@ class Gate:
 
     def _run(self, tier: Tier, run: TierRun, preparation: Preparation) -> None:
         start = time.monotonic()
-        run.broken = preparation.error() if tier.targets else None
+        run.broken = preparation.error(tier.targets)
         run.waiting = time.monotonic() - start
         if run.broken is None:
             self._test(tier, run)
