@@ -107,7 +107,11 @@ def test_a_tombstone_can_be_skipped_while_a_malformed_record_is_not(spark: Spark
         assert [row.i for row in decoded([raws[0], *raws[3:]]).rows().collect()] == [1, 2]
         with pytest.raises(PySparkException) as raised:
             decoded(raws).rows().collect()
-        assert "offset 2: the record is empty" in classify(raised.value).message
+        assert "offset 2: the record is empty; set decode.onMalformed" in classify(raised.value).message
+        with pytest.raises(PySparkException) as refused:
+            kept(spark, raws[:2], way="fail")
+        message = "offset 1: the record has no value; set decode.onTombstone to skip"
+        assert classify(refused.value).message.endswith(message)
     else:
         assert [row.i for row in decoded(raws).rows().collect()] == [1, 2]
         assert [row.offset for row in decoded(raws).dead_letters().collect()] == [2]

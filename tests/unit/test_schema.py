@@ -1,3 +1,4 @@
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from mainstem.language.loading.string_patterns import PATTERNS
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.status.pipeline_status import Status
 from mainstem.language.yaml.yamltext import YamlText
+from mainstem.names import CRD_REVISION, SCHEMA
 from mainstem.schema import crd, crd_yaml, files, json_schema, reference
 from mainstem.schema.__main__ import main
 from mainstem.schema.cel import escaped, exactly_one
@@ -76,6 +78,25 @@ def test_valid_documents_cover_every_field() -> None:
 
 def test_crd_is_small_enough_for_apply_and_for_etcd() -> None:
     assert len(crd_yaml()) < 200_000
+
+
+REVISION = 13, "9b368593d2dd07ad"
+"""The revision of the definition, and the hash of all in it but its descriptions."""
+
+
+def test_a_changed_definition_has_a_new_revision() -> None:
+    """By which an operator knows a definition that is too old. Increase `CRD_REVISION`, then correct both values here."""
+    definition = crd()
+    del definition["metadata"]["annotations"][SCHEMA]
+    text = json.dumps(without_descriptions(definition), sort_keys=True)
+    assert (CRD_REVISION, hashlib.sha256(text.encode()).hexdigest()[:16]) == REVISION
+
+
+def without_descriptions(part: Any) -> Any:
+    if isinstance(part, dict):
+        kept = {key: each for key, each in part.items() if key != "description" or not isinstance(each, str)}
+        return {key: without_descriptions(each) for key, each in kept.items()}
+    return [without_descriptions(each) for each in part] if isinstance(part, list) else part
 
 
 def test_crd_is_structural_and_bounded() -> None:

@@ -212,7 +212,9 @@ def test_the_exit_code_names_the_worst_outcome(outcomes: list[Outcome], code: Ex
 
 
 def test_the_report_has_counts_examples_and_what_promotion_means() -> None:
-    side = SideResult({"k": "string"}, 3, (90, 10, 20), 7, 700, malformed={"a": 1}, violated={"v/e": 2})
+    side = SideResult(
+        {"k": "string"}, 3, (90, 10, 20), 7, 700, malformed={"a": 1}, tombstones={"a": 4}, violated={"v/e": 2}
+    )
     rows = Difference(
         ("k",), 1, 0, 0, 1, ("n was int, and is bigint",), {"changed": ({"old": {"k": 1}, "new": {"k": 2}},)}
     )
@@ -231,6 +233,7 @@ def test_the_report_has_counts_examples_and_what_promotion_means() -> None:
         '        to  {"k": 2}',
         "  batch time, median  old 20 ms, new 20 ms",
         "  malformed a: old 1, new 1",
+        "  tombstones a: old 4, new 4",
         "  violated v/e: old 2, new 2",
         "  note: a note",
         "  it cannot [CheckpointIncompatible]",

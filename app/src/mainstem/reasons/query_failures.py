@@ -17,7 +17,8 @@ MALFORMED_RECORD: Final = query_failure(
     "Mainstem cannot parse a record, and `onMalformedRecord` is `fail`. The message has the record's "
     "place, and the column, its type and the beginning of the value, or the keys of an object that has no column.",
     "If no batch is committed and all records look like this one, correct the schema or an option of the "
-    "format. Otherwise choose `drop` or `deadLetter`, or correct the producer.",
+    "format. For a record without a value choose `onTombstone: skip`. Otherwise choose `drop` or `deadLetter`, or correct "
+    "the producer.",
     Restarted.NO,
 )
 PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(

@@ -43,7 +43,7 @@ FEATURES: Final = (
     Feature("Decoding by schema", ("sources[].decode.json", "sources[].decode.csv", "sources[].decode.avro", "sources[].decode.text"), "Kafka, and files of lines; Avro only from Kafka", "S10"),
     Feature("Your own functions in SQL", ("functions[].python", "functions[].java"), "no Python aggregate over a stream", "S11"),
     Feature("Functions of DataFrames", ("views[].python",), "no rule checks the function's plan; Spark does", "S11"),
-    Feature("Malformed records", ("sources[].decode.onMalformedRecord",), "exactly one query reads the dead letters", "S12"),
+    Feature("Malformed records", ("sources[].decode.onMalformedRecord", "sources[].decode.onTombstone"), "exactly one query reads the dead letters", "S12"),
     Feature("Expectations", ("views[].expectations",), "not with `continuous`; exactly one query reads a quarantine", "S12"),
     Feature("Runs on a schedule", ("schedule",), "on a cluster; all queries must end", "S15"),
     Feature("SQL: projections, filters, aggregations, windows, joins", ("views[].sql",), "exactly one query; no window functions and no DISTINCT aggregates on streams", "S17"),

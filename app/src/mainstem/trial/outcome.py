@@ -41,6 +41,7 @@ class SideResult:
         state_bytes: bytes of state after the last batch.
         dropped: rows that the watermark dropped.
         malformed: source -> malformed records.
+        tombstones: source -> tombstones that were skipped.
         violated: `view/expectation` -> rows that violate it.
     """
 
@@ -51,6 +52,7 @@ class SideResult:
     state_bytes: int = 0
     dropped: int = 0
     malformed: Mapping[str, int] = field(default_factory=dict)
+    tombstones: Mapping[str, int] = field(default_factory=dict)
     violated: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -158,5 +160,6 @@ def _side_json(side: SideResult | None) -> dict[str, Any] | None:
         "stateBytes": side.state_bytes,
         "droppedByWatermark": side.dropped,
         "malformed": dict(side.malformed),
+        "tombstones": dict(side.tombstones),
         "violated": dict(side.violated),
     }

@@ -137,5 +137,6 @@ def _result(columns: dict[str, str], rows: int, durations: list[int], status: Qu
         state_bytes=status.state_bytes,
         dropped=status.dropped_by_watermark,
         malformed={source.name: source.malformed for source in status.sources if source.malformed},
+        tombstones={source.name: source.tombstones for source in status.sources if source.tombstones},
         violated={f"{each.view}/{each.name}": each.violated for each in status.expectations if each.violated},
     )

@@ -108,6 +108,7 @@ def _sides(old: SideResult | None, new: SideResult | None) -> Iterator[str]:
         yield f"late rows dropped   {_both(str(side.dropped) for side in sides)}"
     for title, counts in (
         ("malformed", [side.malformed for side in sides]),
+        ("tombstones", [side.tombstones for side in sides]),
         ("violated", [side.violated for side in sides]),
     ):
         yield from _counts(title, counts)

@@ -30,6 +30,7 @@ _DECODED: Final = "__mainstem_decoded"
 """Column, a BOOLEAN: whether a record is decoded, else it is malformed; null for a tombstone that is skipped."""
 _WHOLE: Final = "__mainstem_whole"
 _AHEAD: Final = "the event time is further ahead of the clock than watermark.maxFuture: "
+_SKIP: Final = "set decode.onTombstone to skip"
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
@@ -157,7 +158,8 @@ class DecodedRecords:
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         error = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
         detail = F.coalesce(F.when(~self._ahead, F.concat(F.lit(": "), self._error())), F.lit(""))
-        return F.concat(F.lit(MALFORMED_RECORD), error, *places, detail, F.lit(f"; {self._remedy}"))
+        remedy = F.when(F.col("value").isNull(), _SKIP).otherwise(self._remedy)
+        return F.concat(F.lit(MALFORMED_RECORD), error, *places, detail, F.lit("; "), remedy)
 
     def _error(self) -> Column:
         ahead = F.concat(F.lit(_AHEAD), self._event_time.cast("string"))

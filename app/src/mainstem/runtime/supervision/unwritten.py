@@ -35,7 +35,8 @@ def log_unwritten(log: Any, graph: Graph, supervised: SupervisedQuery) -> None:
 def unwritten(graph: Graph, supervised: SupervisedQuery) -> dict[str, int]:
     """Kind of rows -> the number that the query has not written since the driver started; only kinds with rows.
 
-    The number of late rows is a lower bound. Records that go to dead letters or to a quarantine are not among these rows.
+    The number of late rows is a lower bound. Records that go to dead letters or to a quarantine are not among these rows,
+    nor are tombstones, which the document skips.
     """
     status = supervised.status
     dropping = {
