@@ -1,5 +1,6 @@
 """Who owns a checkpoint: the records, and which driver may replace which."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 from mainstem.checkpoints.owner import LENGTH, DriverIdentity, Owner, identity, is_alive, parse, record_of
 from mainstem.errors import Fenced, NotReady
-from mainstem.runtime.checkpoint.ownership import RECORD, TOKEN, Ownership
+from mainstem.runtime.checkpoint import ownership
+from mainstem.runtime.checkpoint.ownership import RECORD, TOKEN, AnotherRun, Ownership
 from mainstem.runtime.clients.exclusive_files import LocalFile
 from mainstem.runtime.clock import Clock
 
@@ -87,6 +89,83 @@ def test_a_second_run_on_this_machine_is_rejected_while_the_first_one_lives(tmp_
     second = Ownership(DriverIdentity("orders"), Clock())
     take(second, tmp_path / "1")
     assert record(tmp_path / "1")["token"] == second._owner.token
+
+
+def test_of_two_runs_that_find_a_dead_owner_only_the_first_one_takes_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(Ownership(DriverIdentity("orders"), Clock()), tmp_path / "1")
+    rewrite(tmp_path / "1", process="dead")
+    first, second = (Ownership(DriverIdentity("orders"), Clock()) for _ in range(2))
+
+    def dead_while_the_first_run_takes_it(_process: str) -> bool:
+        monkeypatch.setattr(ownership, "is_alive", lambda _process: False)
+        take(first, tmp_path / "1")
+        return False
+
+    monkeypatch.setattr(ownership, "is_alive", dead_while_the_first_run_takes_it)
+    with pytest.raises(AnotherRun, match="another run has just taken over the checkpoint") as refused:
+        take(second, tmp_path / "1")
+    assert refused.value.reason == "CheckpointInUse"
+    assert (record(tmp_path / "1")["token"], record(tmp_path / "1")["epoch"]) == (first._owner.token, 2)
+
+
+def claim(owner: Ownership, *checkpoints: Path) -> list[dict[str, str]]:
+    """The properties of the session of each checkpoint."""
+    sessions: list[Any] = [Session() for _ in checkpoints]
+    owner.claim(list(zip(sessions, map(str, checkpoints), strict=True)))
+    return [session.values for session in sessions]
+
+
+def test_a_run_takes_all_checkpoints_or_none(tmp_path: Path) -> None:
+    """Another run, of other queries of the document, uses the last one."""
+    take(Ownership(DriverIdentity("orders"), Clock()), tmp_path / "b" / "1")
+    before = record(tmp_path / "b" / "1")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        rewrite(tmp_path / "b" / "1", process=identity(other.pid) or "")
+        second = Ownership(DriverIdentity("orders"), Clock())
+        with pytest.raises(AnotherRun, match="another run uses the checkpoint"):
+            claim(second, tmp_path / "a" / "1", tmp_path / "b" / "1")
+        assert not (tmp_path / "a").exists()
+        assert record(tmp_path / "b" / "1")["token"] == before["token"]
+        other.kill()
+    taken = claim(second, tmp_path / "a" / "1", tmp_path / "b" / "1")
+    assert [values[TOKEN] for values in taken] == [second._owner.token] * 2
+
+
+def test_a_checkpoint_that_only_its_query_cannot_have_keeps_no_other_query_from_its_own(
+    tmp_path: Path,
+) -> None:
+    take(Ownership(DriverIdentity("etl/thief"), Clock()), tmp_path / "stolen" / "1")
+    (tmp_path / "damaged").mkdir()
+    Path(record_of(str(tmp_path / "damaged" / "1"))).write_text("no owner", encoding="utf-8")
+    driver = Ownership(DriverIdentity("orders"), Clock())
+    checkpoints = [tmp_path / name / "1" for name in ("stolen", "damaged", "own")]
+    stolen, damaged, own = claim(driver, *checkpoints)
+    assert (stolen, damaged, own[TOKEN]) == ({}, {}, driver._owner.token)
+    for checkpoint, reason in zip(
+        checkpoints, ("CheckpointInUse", "CheckpointOwnerUnreadable"), strict=False
+    ):
+        with pytest.raises(NotReady) as refused:
+            take(driver, checkpoint)
+        assert refused.value.reason == reason
+
+
+def test_a_file_that_another_writer_changes_or_locks_is_not_replaced(tmp_path: Path) -> None:
+    file, other = LocalFile(tmp_path / "record"), LocalFile(tmp_path / "record")
+    assert file.create("first")
+    assert (file.read(), other.read()) == ("first", "first")
+    assert other.replace("second")
+    assert not file.replace("third")
+    assert file.read() == "second"
+    with (tmp_path / "record").open() as locked:
+        fcntl.flock(locked, fcntl.LOCK_EX)
+        assert not file.replace("third")
+    assert file.replace("third")
+    (tmp_path / "record").unlink()
+    assert file.replace("fourth")
+    assert (tmp_path / "record").read_text() == "fourth"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["record"]
 
 
 @pytest.mark.parametrize("process", ["", "elsewhere", "boot:pid:[4026531836]:1:1"])

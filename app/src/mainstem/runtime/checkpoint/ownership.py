@@ -8,10 +8,12 @@ log: the Java class `Fence` reads the record. A driver takes the checkpoint of a
 import os
 import re
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
@@ -23,6 +25,11 @@ from mainstem.runtime.clock import Clock
 
 RECORD: Final = "spark.mainstem.checkpoint.owner.record"
 TOKEN: Final = "spark.mainstem.checkpoint.owner.token"  # noqa: S105 - the name of a property
+_TWO_RUNS: Final = "stop one of the two runs"
+
+
+class AnotherRun(NotReady):
+    """Another run of the pipeline uses a checkpoint, or has taken it at this moment."""
 
 
 class Ownership:
@@ -53,12 +60,35 @@ class Ownership:
         )
         self._owned_checkpoints: set[str] = set()
 
+    def claim(self, checkpoints: Sequence[tuple[SparkSession, str]]) -> None:
+        """Take the checkpoints of all queries before the first one starts, or none of them.
+
+        All runs of a document take them in the same order, so of two that start at once the first one gets them all. What
+        refuses a single checkpoint is left to `take`.
+
+        Args:
+            checkpoints: session and checkpoint of each query, in the order of the document.
+
+        Raises:
+            AnotherRun: `CheckpointInUse`: another run of this pipeline uses one of them.
+            Fenced: a newer driver of this pipeline has taken one of them.
+        """
+        for step in (self._look, self.take):
+            for session, checkpoint in checkpoints:
+                try:
+                    step(session, checkpoint)
+                except AnotherRun:
+                    raise
+                except (NotReady, OSError, Py4JJavaError):
+                    continue
+
     def take(self, session: SparkSession, checkpoint: str) -> None:
         """Make this driver the owner of a checkpoint, in the next epoch; from then on older drivers cannot write to it.
 
         Raises:
-            NotReady: `CheckpointInUse`: another pipeline owns the checkpoint; or another driver of this pipeline owns it and
-                runs on this machine, or has taken it at this moment. `CheckpointOwnerUnreadable`.
+            AnotherRun: `CheckpointInUse`: another driver of this pipeline owns the checkpoint and runs on this machine, or has
+                taken it at this moment.
+            NotReady: `CheckpointInUse`: another pipeline owns the checkpoint. `CheckpointOwnerUnreadable`.
             Fenced: a newer driver of this pipeline has taken the checkpoint.
         """
         path = record_of(checkpoint)
@@ -82,8 +112,15 @@ class Ownership:
         record = _file(session, path)
         if record is None:
             return True
-        text = record.read()
-        return bool(text and text.strip()) and parse(text or "", path).token == self._owner.token
+        owner = _owner(record.read(), path)
+        return owner is not None and owner.token == self._owner.token
+
+    def _look(self, session: SparkSession, checkpoint: str) -> None:
+        """Raise if this driver may not take a checkpoint; changes nothing."""
+        path = record_of(checkpoint)
+        record = _file(session, path)
+        if owner := _owner(record.read() if record else None, path):
+            self._refuse(owner, checkpoint, path)
 
     def _write(self, record: SmallFile, path: str, checkpoint: str) -> None:
         if (
@@ -96,15 +133,14 @@ class Ownership:
 
     def _replace_owner(self, record: SmallFile, path: str, checkpoint: str) -> None:
         """Replace the owner in the record, unless the owner may still write."""
-        text = record.read()
-        owner = parse(text, path) if text and text.strip() else None  # a crash may leave an empty file
+        owner = _owner(record.read(), path)
         if owner is not None and owner.token == self._owner.token:
             return
         if owner is not None:
             self._refuse(owner, checkpoint, path)
         if not record.replace(self._owner.after(owner).text()):
             raise _in_use(
-                f"another run has just taken over the checkpoint {checkpoint}", "stop one of the two runs"
+                f"another run has just taken over the checkpoint {checkpoint}", _TWO_RUNS, AnotherRun
             )
 
     def _refuse(self, owner: Owner, checkpoint: str, path: str) -> None:
@@ -121,8 +157,7 @@ class Ownership:
             )
         if owner.process != self._owner.process and is_alive(owner.process):
             raise _in_use(
-                f"another run uses the checkpoint {checkpoint}: {owner.description}",
-                "stop one of the two runs",
+                f"another run uses the checkpoint {checkpoint}: {owner.description}", _TWO_RUNS, AnotherRun
             )
 
 
@@ -134,5 +169,10 @@ def _file(session: SparkSession, path: str) -> SmallFile | None:
     return None if re.match(r"\w[\w+.-]*:", plain) else LocalFile(Path(plain))
 
 
-def _in_use(message: str, remedy: str) -> NotReady:
-    return NotReady(message, reason=reasons.CHECKPOINT_IN_USE, remedy=remedy)
+def _owner(text: str | None, path: str) -> Owner | None:
+    """The owner in a record; None without a record, and in an empty file, which a crash may leave."""
+    return parse(text, path) if text and text.strip() else None
+
+
+def _in_use(message: str, remedy: str, kind: type[NotReady] = NotReady) -> NotReady:
+    return kind(message, reason=reasons.CHECKPOINT_IN_USE, remedy=remedy)

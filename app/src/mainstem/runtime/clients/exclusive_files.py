@@ -1,7 +1,9 @@
 """Small files that only one writer may create: objects of an S3 store by conditional PUT, and local files."""
 
+import fcntl
+import os
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TextIO
 from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError
@@ -110,6 +112,7 @@ class LocalFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._read_text: str | None = None
 
     def create(self, text: str) -> bool:
         """Create the file; returns False if it exists."""
@@ -127,18 +130,37 @@ class LocalFile:
     def read(self) -> str | None:
         """The text of the file; None if it does not exist."""
         try:
-            return self._path.read_text(encoding="utf-8", errors="replace")
+            self._read_text = self._path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
-            return None
+            self._read_text = None
+        return self._read_text
 
     def replace(self, text: str) -> bool:
-        """Replace the file, whoever has written it: a file system has no conditional replacement."""
-        self._write_beside(text).replace(self._path)
+        """Replace the file that was read last; returns False if another writer has changed it since, or does it now.
+
+        The file is locked meanwhile. On a file system without locks, of two writers at the same moment the later one wins.
+        """
+        try:
+            file = self._path.open("r+", encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return self.create(text)
+        with file:
+            if not _is_locked(file) or self._is_changed(file):
+                return False
+            self._write_beside(text).replace(self._path)
         return True
 
     def delete(self) -> None:
         """Remove the file."""
         self._path.unlink(missing_ok=True)
+
+    def _is_changed(self, file: TextIO) -> bool:
+        """Whether the open file is no longer the one at the path, or has another text than was read last."""
+        try:
+            is_same = os.path.samestat(os.fstat(file.fileno()), self._path.stat())
+        except FileNotFoundError:
+            return True
+        return not is_same or file.read() != self._read_text
 
     def _create_without_link(self, text: str) -> bool:
         try:
@@ -153,6 +175,17 @@ class LocalFile:
         temporary = self._path.with_name(f"{self._path.name}.{uuid4().hex}")
         temporary.write_text(text, encoding="utf-8")
         return temporary
+
+
+def _is_locked(file: TextIO) -> bool:
+    """Lock an open file; False if another process has the lock. A file system without locks lets everyone have it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _write(builder: Any, text: str) -> None:
