@@ -77,27 +77,13 @@ class DecodedRecords:
             whole = F.col(_WHOLE)
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole
-        decoded = whole & ~self._ahead
-        if decode.on_tombstone == "skip":
-            decoded = F.when(F.col("value").isNotNull(), decoded)
-        self._records = record.withColumn(_DECODED, decoded)
+        self._records = record.withColumn(_DECODED, self._verdict(whole & ~self._ahead, record.columns))
         if is_counted:
             self._records = self._records.observe(f"{METRIC}.{occurrence}", *self._counts())
 
     def rows(self) -> DataFrame:
-        """The columns of the decoded records, and the kept columns of Kafka.
-
-        With `onMalformedRecord: fail` the first malformed record raises an error.
-        """
-        records = self._records
-        if self._decode.on_malformed_record == "fail":
-            is_accepted = F.coalesce(F.col(_DECODED), F.lit(True))
-            records = records.where(F.assert_true(is_accepted, self._fail_message()).isNull())
-            # Not `_DECODED` itself: Spark may evaluate this filter first, and it must leave malformed records to fail.
-            records = records.where(F.col(_DECODED).isNotNull())
-        else:
-            records = records.where(F.col(_DECODED))
-        return records.select(*self._columns(), *self._decode.keep)
+        """The columns of the decoded records, and the kept columns of Kafka."""
+        return self._records.where(F.col(_DECODED)).select(*self._columns(), *self._decode.keep)
 
     def dead_letters(self) -> DataFrame:
         """The malformed records as dead letters: raw BINARY, topic, partition, offset, file, error, time."""
@@ -112,6 +98,18 @@ class DecodedRecords:
             self._error().alias("error"),
             F.current_timestamp().alias("time"),
         )
+
+    def _verdict(self, is_decoded: Column, available: Sequence[str]) -> Column:
+        """The column `_DECODED`; with `onMalformedRecord: fail` it raises an error for a malformed record.
+
+        The counts read it for each record. In a filter above them the error would be missed: Spark evaluates what it derives
+        from filters of later views first, such as `i IS NOT NULL` from `i > 0`, and a malformed record is null in each column.
+        """
+        if self._decode.on_malformed_record == "fail":
+            is_decoded = F.when(is_decoded, True).otherwise(F.raise_error(self._fail_message(available)))
+        if self._decode.on_tombstone == "skip":
+            is_decoded = F.when(F.col("value").isNotNull(), is_decoded)
+        return is_decoded
 
     def _counts(self) -> list[Column]:
         """The numbers of records of each kind, by the names that `SourceProgress` has for them."""
@@ -148,12 +146,9 @@ class DecodedRecords:
         latest = F.current_timestamp() + F.expr(f"INTERVAL {interval(watermark.max_future)}")
         return F.coalesce(self._event_time > latest, F.lit(False))
 
-    def _fail_message(self) -> Column:
-        records = self._records
+    def _fail_message(self, available: Sequence[str]) -> Column:
         places = [
-            F.concat(F.lit(f" {name} "), F.col(name).cast("string"))
-            for name in _PLACE
-            if name in records.columns
+            F.concat(F.lit(f" {name} "), F.col(name).cast("string")) for name in _PLACE if name in available
         ]
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         error = F.when(self._ahead, ahead).otherwise(" a record does not parse:")

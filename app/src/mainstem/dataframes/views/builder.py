@@ -67,7 +67,7 @@ class Builder:
         self._output_mode = output_mode
         self._graph = graph
         self._counts: Counter[str] = Counter()
-        self._watermarks: Counter[str] = Counter()
+        self._occurrences: Counter[str] = Counter()
         self._counted_views: set[str] = set()
         self._reader = reader or Reader(connections(graph))
 
@@ -79,25 +79,27 @@ class Builder:
         """
         if view := self._graph.views.get(name):
             rows = self._view(name)
+            self._occurrences[name] += 1
+            occurrence = f"{name}/{self._occurrences[name]}"
             if view.expectations:
-                rows = expectations.keep(self._with_verdicts(rows, view), view)
-            self._watermarks[name] += 1
+                rows = expectations.keep(self._with_verdicts(rows, view, occurrence, fails=True), view)
             with self._guard(self._place(name, "watermark")):
-                return streaming.with_watermark(rows, view.watermark, f"{name}/{self._watermarks[name]}")
+                return streaming.with_watermark(rows, view.watermark, occurrence)
         if view := self._graph.quarantines.get(name):
-            return expectations.quarantine_rows(self._with_verdicts(self._view(view.name), view), view)
+            rows = self._with_verdicts(self._view(view.name), view, name, fails=False)
+            return expectations.quarantine_rows(rows, view)
         if source := self._graph.dead_letters.get(name):
             return streaming.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
         occurrence = name if source.static else next_name(self._counts, name)
         return streaming.relation(self._reader, self._session, source, occurrence)
 
-    def _with_verdicts(self, rows: DataFrame, view: View) -> DataFrame:
+    def _with_verdicts(self, rows: DataFrame, view: View, occurrence: str, *, fails: bool) -> DataFrame:
         """The rows with verdicts; counted at the first occurrence of a stream. Each batch reads a table again, so no count."""
         is_counted = view.name not in self._counted_views and self._graph.streams(view.name)
         self._counted_views.add(view.name)
         try:
-            return expectations.with_verdicts(rows, view, is_counted=is_counted)
+            return expectations.with_verdicts(rows, view, occurrence, is_counted=is_counted, fails=fails)
         except (AnalysisException, ParseException):
             for index, expectation in enumerate(view.expectations):
                 with self._guard(self._place(view.name, "expectations", index, "expect"), expectation.expect):

@@ -13,28 +13,38 @@ from mainstem.language.model.views import View
 
 EXPECTATION_FAILED: Final = "mainstem:ExpectationFailed:"
 _ADDED: Final = ("violated", "time")
+_FURTHER: Final = "mainstem-checked."
+"""Prefix of the name of an observation whose counts nobody reads: of a table, or of a view's further occurrence."""
 
 
-def with_verdicts(frame: DataFrame, view: View, *, is_counted: bool) -> DataFrame:
+def with_verdicts(
+    frame: DataFrame, view: View, occurrence: str, *, is_counted: bool, fails: bool
+) -> DataFrame:
     """The rows with a verdict for each expectation: true if the row meets the expectation; null counts as false.
+
+    The counts read each verdict of each row. In a filter above them an error would be missed: Spark evaluates what it derives
+    from filters of later views first, and these may drop the row. So rows that can fail are counted in any case.
 
     Args:
         frame: the rows of the view.
         view: the view.
-        is_counted: whether violations are counted, under `mainstem-expectations.<view>`.
+        occurrence: name of the view's occurrence in the query.
+        is_counted: whether the counts are the view's, `mainstem-expectations.<view>`.
+        fails: whether a violation with `onViolation: fail` raises an error.
     """
-    verdicts = {
-        _verdict(index): F.coalesce(F.expr(expectation.expect), F.lit(False))
+    columns = {
+        _verdict(index): _checked(view, expectation, fails=fails)
         for index, expectation in enumerate(view.expectations)
     }
-    rows = frame.withColumns(verdicts)
-    if not is_counted:
+    rows = frame.withColumns(columns)
+    if not is_counted and not (fails and any(_raises(expectation) for expectation in view.expectations)):
         return rows
     counts = [
         F.count_if(~F.col(_verdict(i))).alias(expectation.name)
         for i, expectation in enumerate(view.expectations)
     ]
-    return rows.observe(f"{METRIC}{view.name}", F.count(F.lit(1)).alias(ROWS), *counts)
+    metric = f"{METRIC}{view.name}" if is_counted else f"{_FURTHER}{occurrence}"
+    return rows.observe(metric, F.count(F.lit(1)).alias(ROWS), *counts)
 
 
 def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
@@ -43,11 +53,7 @@ def check_expectation(frame: DataFrame, expectation: Expectation) -> None:
 
 
 def keep(rows: DataFrame, view: View) -> DataFrame:
-    """The rows that the view keeps; a violation with `onViolation: fail` fails the query when the row is read."""
-    for index, expectation in enumerate(view.expectations):
-        if expectation.on_violation == "fail":
-            message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {expectation.name!r}"
-            rows = rows.where(F.assert_true(F.col(_verdict(index)), F.lit(message)).isNull())
+    """The rows that the view keeps."""
     for index, expectation in enumerate(view.expectations):
         if expectation.on_violation in ("drop", "quarantine"):
             rows = rows.where(F.col(_verdict(index)))
@@ -75,6 +81,18 @@ def quarantine_rows(rows: DataFrame, view: View) -> DataFrame:
         .withColumns({"violated": _violated_names(view), "time": F.current_timestamp()})
         .drop(*_verdicts(view))
     )
+
+
+def _raises(expectation: Expectation) -> bool:
+    return expectation.on_violation == "fail"
+
+
+def _checked(view: View, expectation: Expectation, *, fails: bool) -> Column:
+    verdict = F.coalesce(F.expr(expectation.expect), F.lit(False))
+    if not fails or not _raises(expectation):
+        return verdict
+    message = f"{EXPECTATION_FAILED} a row of the view {view.name!r} violates {expectation.name!r}"
+    return F.when(verdict, True).otherwise(F.raise_error(F.lit(message)))
 
 
 def _violated_names(view: View) -> Column:
