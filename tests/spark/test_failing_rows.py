@@ -1,5 +1,6 @@
 """A row that fails its query does so whatever later views keep of it: no filter, join or group of theirs hides the row."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ MALFORMED = {
 }
 """A record that is decoded and one that is malformed, and so null in each column."""
 SIDE = {
+    "a join without a filter": "SELECT r.i FROM rows r JOIN names n ON r.i = n.k JOIN side s ON n.k = s.k",
+    "a filter on the key": "SELECT r.i FROM rows r JOIN side s ON r.i = s.k WHERE s.k > 0",
+    "read twice": "SELECT r.i FROM rows r JOIN side s ON r.i = s.k JOIN side t ON r.i = t.k WHERE s.k > 0 AND t.k > 0",
     "a join": "SELECT r.i FROM rows r JOIN side s ON r.i = s.k",
     "a join and a filter": "SELECT r.i FROM rows r JOIN side s ON r.i = s.k WHERE s.v > 'a'",
     "a filter below the join": "SELECT r.i FROM rows r JOIN (SELECT k FROM side WHERE v > 'a') s ON r.i = s.k",
@@ -42,6 +46,14 @@ SIDE = {
     "the largest": "SELECT i, (SELECT max(v) FROM side s WHERE s.k = r.i) AS v FROM rows r",
     "lateral": "SELECT r.i, s.v FROM rows r, LATERAL (SELECT v FROM side WHERE side.k = r.i) s",
 }
+TABLES = {
+    "csv": ("csv", "1,x\n2\n"),
+    "json": ("json", '{"k":1,"v":"x"}\n{"k":"no"}\n'),
+    "json, cut off": ("json", '{"k":1,"v":"x"}\n{"k":2,"v":\n'),
+    "json, multiLine": ("json", '[{"k":1,"v":"x"},{"k":"no"}]'),
+    "json, a cut off archive": ("json", ""),
+}
+"""Side inputs with a malformed record."""
 
 
 @pytest.fixture
@@ -99,10 +111,21 @@ def test_a_violation_fails_the_query_whatever_is_kept(stage: Stage, kept: str, r
     assert failure(stage, sql, source, views=(checked,), **query) == ("ExpectationFailed", 0)
 
 
-@pytest.mark.parametrize("kept", only(SIDE, ("a filter below the join",)))
-def test_a_malformed_record_of_a_side_input_fails_the_query_whatever_is_kept(stage: Stage, kept: str) -> None:
+@pytest.mark.parametrize("table", only(TABLES, ("json",)))
+@pytest.mark.parametrize("kept", only(SIDE, ("a filter on the key", "read twice")))
+def test_a_malformed_record_of_a_side_input_fails_the_query_whatever_is_kept(
+    stage: Stage, kept: str, table: str
+) -> None:
     (stage.folder / "in" / "a").write_text('{"i":1,"t":"x"}\n', encoding="utf-8")
-    (stage.folder / "side.csv").write_text("1,x\n2\n", encoding="utf-8")
-    table = {"path": f"{stage.folder}/side.csv", "schema": "k INT, v STRING"}
-    side = {"name": "side", "static": {"csv": table}}
+    kind, text = TABLES[table]
+    (stage.folder / "side").write_text(text, encoding="utf-8")
+    settings: dict[str, Any] = {"path": f"{stage.folder}/side", "schema": "k INT, v STRING"}
+    if table == "json, multiLine":
+        settings["options"] = {"multiLine": "true"}
+    if table == "json, a cut off archive":
+        settings["path"] += ".gz"
+        rows = "".join(f'{{"k":{number},"v":"x"}}\n' for number in range(4000))
+        whole = gzip.compress(rows.encode())
+        Path(settings["path"]).write_bytes(whole[: len(whole) // 2])
+    side = {"name": "side", "static": {kind: settings}}
     assert failure(stage, SIDE[kept], files(stage, "json"), side, **ENDS) == ("MalformedRecord", 0)

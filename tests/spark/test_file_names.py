@@ -96,7 +96,7 @@ def test_a_static_directory_reads_each_file_once(spark: SparkSession, tmp_path: 
     table = {"path": str(folder)} | ({"schema": "n BIGINT"} if kind in ("json", "csv") else {})
     source = StaticSource.model_validate({kind: table})
 
-    rows = static.table(spark, "side", source, Connections()).collect()
+    rows = static.table(spark, "side", "side", source, Connections()).collect()
 
     assert sorted(int(row[0]) for row in rows) == list(range(len(NAMES)))
 

@@ -257,7 +257,7 @@ def test_each_part_of_a_large_file_is_checked_against_its_header(spark: SparkSes
 
 
 def table(spark: SparkSession, **kind: Any) -> DataFrame:
-    return static.table(spark.newSession(), "side", StaticSource.model_validate(kind), Connections())
+    return static.table(spark.newSession(), "side", "side", StaticSource.model_validate(kind), Connections())
 
 
 @pytest.mark.S07

@@ -132,7 +132,7 @@ def test_each_object_of_a_file_has_a_column(spark: SparkSession, tmp_path: Path)
 
 def side(spark: SparkSession, path: Path, **settings: Any) -> DataFrame:
     source = StaticSource.model_validate({"json": {"path": str(path), **settings}})
-    return static.table(spark.newSession(), "side", source, Connections())
+    return static.table(spark.newSession(), "side", "side", source, Connections())
 
 
 def test_a_side_input_has_its_columns_too(spark: SparkSession, tmp_path: Path) -> None:

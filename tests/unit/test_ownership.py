@@ -110,6 +110,18 @@ def test_of_two_runs_that_find_a_dead_owner_only_the_first_one_takes_the_checkpo
     assert (record(tmp_path / "1")["token"], record(tmp_path / "1")["epoch"]) == (first._owner.token, 2)
 
 
+def test_a_takeover_whose_answer_was_lost_is_no_other_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store has the record of this run, and refuses the repeated write."""
+    take(Ownership(DriverIdentity("orders"), Clock()), tmp_path / "1")
+    replace_file = LocalFile.replace
+    monkeypatch.setattr(LocalFile, "replace", lambda file, text: not replace_file(file, text))
+    second = Ownership(DriverIdentity("orders"), Clock())
+    take(second, tmp_path / "1")
+    assert record(tmp_path / "1")["token"] == second._owner.token
+
+
 def claim(owner: Ownership, *checkpoints: Path) -> list[dict[str, str]]:
     """The properties of the session of each checkpoint."""
     sessions: list[Any] = [Session() for _ in checkpoints]

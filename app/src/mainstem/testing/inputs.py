@@ -84,7 +84,7 @@ class GivenFiles(Reader):
         frame = _positioned(frame, source, occurrence).drop(INDEX)
         return frame if source.kafka is None or source.kafka.include_headers else frame.drop("headers")
 
-    def table(self, session: SparkSession, source: Source) -> DataFrame:
+    def table(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
         """The rows that the test gives; without these rows, the table itself if it is on this machine.
 
         Raises:
@@ -92,7 +92,7 @@ class GivenFiles(Reader):
         """
         rows = self._tables.get(source.name)
         if rows is None:
-            return self._own_table(session, source)
+            return self._own_table(session, source, occurrence)
         ddl = self._schemas.get(source.name) or _of_table(source)
         reader = session.read.option("mode", "FAILFAST")
         if ddl is None:  # without a schema Spark reads CSV values as strings
@@ -123,12 +123,12 @@ class GivenFiles(Reader):
         file = self._folder / f"{source.name}.table.json"
         return file if file.exists() else _written(file, self._as_records(source, rows, schema))
 
-    def _own_table(self, session: SparkSession, source: Source) -> DataFrame:
+    def _own_table(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
         path = source.connector.main_path
         if path is None or not Path(path).exists():
             where = f" at {path}" if path else ""
             raise _not_given(source, f", and the table is not on this machine{where}")
-        return super().table(session, source)
+        return super().table(session, source, occurrence)
 
     def _schema(self, source: Source) -> StructType:
         ddl = self._schemas.get(source.name)

@@ -20,6 +20,7 @@ from mainstem.dataframes.decode.json_format import JsonFormat
 from mainstem.dataframes.decode.text_format import TextFormat
 from mainstem.language.base import interval
 from mainstem.language.model.decode import Decode
+from mainstem.language.model.expectations import CHECKED
 from mainstem.language.model.sources import Watermark
 
 
@@ -43,7 +44,8 @@ class DecodedRecords:
         decode: the format, and what happens to malformed records.
         occurrence: name of the source's occurrence in the query.
         watermark: the event time; `maxFuture` limits how far ahead of the clock a decoded record may be.
-        is_counted: false for a relation that each batch reads again.
+        is_counted: false for a relation that each batch reads again; the counts of records that can fail are then read by
+            nobody.
         many: each record is a whole JSON file, with one object or an array of objects; each object counts.
         remedy: what to do if a malformed record fails the query.
 
@@ -78,8 +80,9 @@ class DecodedRecords:
         self._event_time = self._bounded_event_time(record, watermark)
         self._ahead = self._is_ahead(watermark) & whole
         self._records = record.withColumn(_DECODED, self._verdict(whole & ~self._ahead, record.columns))
-        if is_counted:
-            self._records = self._records.observe(f"{METRIC}.{occurrence}", *self._counts())
+        if is_counted or decode.on_malformed_record == "fail":
+            metric = f"{METRIC}.{occurrence}" if is_counted else f"{CHECKED}{occurrence}"
+            self._records = self._records.observe(metric, *self._counts())
 
     def rows(self) -> DataFrame:
         """The columns of the decoded records, and the kept columns of Kafka."""
@@ -153,7 +156,8 @@ class DecodedRecords:
         ahead = F.concat(F.lit(f" {_AHEAD}"), self._event_time.cast("string"), F.lit(";"))
         error = F.when(self._ahead, ahead).otherwise(" a record does not parse:")
         detail = F.coalesce(F.when(~self._ahead, F.concat(F.lit(": "), self._error())), F.lit(""))
-        remedy = F.when(F.col("value").isNull(), _SKIP).otherwise(self._remedy)
+        is_tombstone = F.col("value").isNull() & self._fault.isNull()
+        remedy = F.when(is_tombstone, _SKIP).otherwise(self._remedy)
         return F.concat(F.lit(MALFORMED_RECORD), error, *places, detail, F.lit("; "), remedy)
 
     def _error(self) -> Column:

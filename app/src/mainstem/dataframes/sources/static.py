@@ -33,23 +33,27 @@ class TableContext(NamedTuple):
     Attributes:
         session: the query's session.
         name: name of the source.
+        occurrence: name of the source's occurrence in the query.
         source: the static source with the table.
         connections: the connections of the document.
     """
 
     session: SparkSession
     name: str
+    occurrence: str
     source: StaticSource
     connections: Connections
 
 
-def table(session: SparkSession, name: str, source: StaticSource, connections: Connections) -> DataFrame:
-    """The rows of a static source; `name` is the source's name.
+def table(
+    session: SparkSession, name: str, occurrence: str, source: StaticSource, connections: Connections
+) -> DataFrame:
+    """The rows of a static source, with the source's name and that of its occurrence in the query.
 
     Raises:
         NotReady: a secret or the Python class of a connector is missing.
     """
-    return open_table(source.connector, TableContext(session, name, source, connections))
+    return open_table(source.connector, TableContext(session, name, occurrence, source, connections))
 
 
 @singledispatch
@@ -117,7 +121,7 @@ def _records(table: CsvTable | JsonTable, options: Mapping[str, str], context: T
     return DecodedRecords(
         raw,
         decode,
-        name,
+        context.occurrence,
         is_counted=False,
         many=bool(decode.json_) and file_records.is_many(options),
         remedy=f"correct the record: {name} is a side input, and all its records must be valid",

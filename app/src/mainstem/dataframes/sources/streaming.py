@@ -73,11 +73,11 @@ class Reader:
             source.stream, StreamContext(session, occurrence, self._connections, source.decoding)
         )
 
-    def table(self, session: SparkSession, source: Source) -> DataFrame:
-        """The rows of a static source."""
+    def table(self, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
+        """The rows of a static source; `occurrence` as for `stream`."""
         if source.static is None:
             raise ValueError(f"{source.name} is no table")
-        return static.table(session, source.name, source.static, self._connections)
+        return static.table(session, source.name, occurrence, source.static, self._connections)
 
 
 def relation(reader: Reader, session: SparkSession, source: Source, occurrence: str) -> DataFrame:
@@ -90,7 +90,7 @@ def relation(reader: Reader, session: SparkSession, source: Source, occurrence: 
         occurrence: name of the source's occurrence in the query; Spark stores the offsets under this name.
     """
     if source.static:
-        return reader.table(session, source)
+        return reader.table(session, source, occurrence)
     frame = reader.stream(session, source, occurrence)
     if source.decoding:
         frame = _decode(frame, source, source.decoding, occurrence).rows()

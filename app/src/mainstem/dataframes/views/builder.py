@@ -91,8 +91,7 @@ class Builder:
         if source := self._graph.dead_letters.get(name):
             return streaming.dead_letters(self._reader, self._session, source, next_name(self._counts, name))
         source = self._graph.sources[name]
-        occurrence = name if source.static else next_name(self._counts, name)
-        return streaming.relation(self._reader, self._session, source, occurrence)
+        return streaming.relation(self._reader, self._session, source, next_name(self._counts, name))
 
     def _with_verdicts(self, rows: DataFrame, view: View, occurrence: str, *, fails: bool) -> DataFrame:
         """The rows with verdicts; counted at the first occurrence of a stream. Each batch reads a table again, so no count."""

@@ -7,14 +7,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem import reasons
 from mainstem.errors import Problem, SpecInvalid
-from mainstem.language.model.expectations import METRIC, ROWS, Expectation
+from mainstem.language.model.expectations import CHECKED, METRIC, ROWS, Expectation
 from mainstem.language.model.views import View
 
 
 EXPECTATION_FAILED: Final = "mainstem:ExpectationFailed:"
 _ADDED: Final = ("violated", "time")
-_FURTHER: Final = "mainstem-checked."
-"""Prefix of the name of an observation whose counts nobody reads: of a table, or of a view's further occurrence."""
 
 
 def with_verdicts(
@@ -43,7 +41,7 @@ def with_verdicts(
         F.count_if(~F.col(_verdict(i))).alias(expectation.name)
         for i, expectation in enumerate(view.expectations)
     ]
-    metric = f"{METRIC}{view.name}" if is_counted else f"{_FURTHER}{occurrence}"
+    metric = f"{METRIC}{view.name}" if is_counted else f"{CHECKED}{occurrence}"
     return rows.observe(metric, F.count(F.lit(1)).alias(ROWS), *counts)
 
 

@@ -12,6 +12,8 @@ MOST: Final = 16
 METRIC: Final = "mainstem-expectations."
 ROWS: Final = "mainstem-rows"
 """Prefix of the name of a view's observation in Spark, and name of its row count. No expectation has this name."""
+CHECKED: Final = "mainstem-checked."
+"""Prefix of the name of an observation whose counts nobody reads, before an occurrence: it makes Spark look at each row."""
 
 
 class Expectation(Model):

@@ -9,11 +9,13 @@ import os
 import re
 import socket
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import reasons
@@ -63,23 +65,23 @@ class Ownership:
     def claim(self, checkpoints: Sequence[tuple[SparkSession, str]]) -> None:
         """Take the checkpoints of all queries before the first one starts, or none of them.
 
-        All runs of a document take them in the same order, so of two that start at once the first one gets them all. What
-        refuses a single checkpoint is left to `take`.
+        All runs take them in the same order, so of two that start at once the first one gets them all. What refuses a single
+        checkpoint is left to `take`.
 
         Args:
-            checkpoints: session and checkpoint of each query, in the order of the document.
+            checkpoints: session and checkpoint of each query.
 
         Raises:
             AnotherRun: `CheckpointInUse`: another run of this pipeline uses one of them.
             Fenced: a newer driver of this pipeline has taken one of them.
         """
         for step in (self._look, self.take):
-            for session, checkpoint in checkpoints:
+            for session, checkpoint in sorted(checkpoints, key=itemgetter(1)):
                 try:
                     step(session, checkpoint)
                 except AnotherRun:
                     raise
-                except (NotReady, OSError, Py4JJavaError):
+                except (NotReady, OSError, Py4JJavaError, PySparkException):
                     continue
 
     def take(self, session: SparkSession, checkpoint: str) -> None:
@@ -112,6 +114,10 @@ class Ownership:
         record = _file(session, path)
         if record is None:
             return True
+        return self._is_mine(record, path)
+
+    def _is_mine(self, record: SmallFile, path: str) -> bool:
+        """Whether this driver is the owner in the record: also where the answer to its write was lost, and the write repeated."""
         owner = _owner(record.read(), path)
         return owner is not None and owner.token == self._owner.token
 
@@ -138,7 +144,7 @@ class Ownership:
             return
         if owner is not None:
             self._refuse(owner, checkpoint, path)
-        if not record.replace(self._owner.after(owner).text()):
+        if not record.replace(self._owner.after(owner).text()) and not self._is_mine(record, path):
             raise _in_use(
                 f"another run has just taken over the checkpoint {checkpoint}", _TWO_RUNS, AnotherRun
             )

@@ -1,5 +1,6 @@
 """Small files that only one writer may create: objects of an S3 store by conditional PUT, and local files."""
 
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -13,6 +14,8 @@ from pyspark.sql import SparkSession
 _CONFLICT: Final = 409
 _PRECONDITION_FAILED: Final = 412
 _NOT_IMPLEMENTED: Final = 501
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.EBADF)
+"""Answers of a file system that has no locks, or has them only for files that are open for writing."""
 _S3: Final = "software.amazon.awssdk.services.s3.model."
 _EXISTS: Final = "org.apache.hadoop.fs.FileAlreadyExistsException"
 _ABSENT: Final = "java.io.FileNotFoundException"
@@ -141,18 +144,29 @@ class LocalFile:
         The file is locked meanwhile. On a file system without locks, of two writers at the same moment the later one wins.
         """
         try:
-            file = self._path.open("r+", encoding="utf-8", errors="replace")
+            file = self._opened()
         except FileNotFoundError:
             return self.create(text)
         with file:
             if not _is_locked(file) or self._is_changed(file):
                 return False
-            self._write_beside(text).replace(self._path)
+            temporary = self._write_beside(text)
+            try:
+                temporary.replace(self._path)
+            finally:
+                temporary.unlink(missing_ok=True)
         return True
 
     def delete(self) -> None:
         """Remove the file."""
         self._path.unlink(missing_ok=True)
+
+    def _opened(self) -> TextIO:
+        """The open file: for writing, without which NFS has no lock of its own, unless another user wrote it."""
+        try:
+            return self._path.open("r+", encoding="utf-8", errors="replace")
+        except PermissionError:
+            return self._path.open(encoding="utf-8", errors="replace")
 
     def _is_changed(self, file: TextIO) -> bool:
         """Whether the open file is no longer the one at the path, or has another text than was read last."""
@@ -183,8 +197,9 @@ def _is_locked(file: TextIO) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:
-        pass
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
     return True
 
 

@@ -215,7 +215,9 @@ def _opened(context: InputContext) -> Absent | None:
         ask(
             context.subject,
             "",
-            lambda: static.table(context.session, context.subject, table, context.connections),
+            lambda: static.table(
+                context.session, context.subject, context.subject, table, context.connections
+            ),
         )
     except NotReady as error:
         if error.reason != reasons.TABLE_NOT_FOUND:

@@ -169,7 +169,7 @@ class Supervisor:
         self._orphans.start()
         queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
         built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
-        self._starter.claim(refusals.others(self._queries))
+        self._starter.claim([supervised for supervised in self._queries if not supervised.query.suspend])
         for supervised, ready in built:
             with self.analysis.guarded(supervised):
                 first(supervised.query, partial(self._starter.prepare, supervised, ready))
