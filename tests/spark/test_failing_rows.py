@@ -46,14 +46,15 @@ SIDE = {
     "the largest": "SELECT i, (SELECT max(v) FROM side s WHERE s.k = r.i) AS v FROM rows r",
     "lateral": "SELECT r.i, s.v FROM rows r, LATERAL (SELECT v FROM side WHERE side.k = r.i) s",
 }
-TABLES = {
-    "csv": ("csv", "1,x\n2\n"),
-    "json": ("json", '{"k":1,"v":"x"}\n{"k":"no"}\n'),
-    "json, cut off": ("json", '{"k":1,"v":"x"}\n{"k":2,"v":\n'),
-    "json, multiLine": ("json", '[{"k":1,"v":"x"},{"k":"no"}]'),
-    "json, a cut off archive": ("json", ""),
+ARCHIVE = gzip.compress("".join(f'{{"k":{number},"v":"x"}}\n' for number in range(4000)).encode())
+TABLES: dict[str, tuple[str, bytes, dict[str, str]]] = {
+    "csv": ("side.csv", b"1,x\n2\n", {}),
+    "json": ("side.json", b'{"k":1,"v":"x"}\n{"k":"no"}\n', {}),
+    "json, cut off": ("side.json", b'{"k":1,"v":"x"}\n{"k":2,"v":\n', {}),
+    "json, multiLine": ("side.json", b'[{"k":1,"v":"x"},{"k":"no"}]', {"multiLine": "true"}),
+    "json, a cut off archive": ("side.json.gz", ARCHIVE[: len(ARCHIVE) // 2], {}),
 }
-"""Side inputs with a malformed record."""
+"""Side inputs with a malformed record: the name of the file, its bytes and options."""
 
 
 @pytest.fixture
@@ -117,15 +118,8 @@ def test_a_malformed_record_of_a_side_input_fails_the_query_whatever_is_kept(
     stage: Stage, kept: str, table: str
 ) -> None:
     (stage.folder / "in" / "a").write_text('{"i":1,"t":"x"}\n', encoding="utf-8")
-    kind, text = TABLES[table]
-    (stage.folder / "side").write_text(text, encoding="utf-8")
-    settings: dict[str, Any] = {"path": f"{stage.folder}/side", "schema": "k INT, v STRING"}
-    if table == "json, multiLine":
-        settings["options"] = {"multiLine": "true"}
-    if table == "json, a cut off archive":
-        settings["path"] += ".gz"
-        rows = "".join(f'{{"k":{number},"v":"x"}}\n' for number in range(4000))
-        whole = gzip.compress(rows.encode())
-        Path(settings["path"]).write_bytes(whole[: len(whole) // 2])
-    side = {"name": "side", "static": {kind: settings}}
+    name, data, options = TABLES[table]
+    (stage.folder / name).write_bytes(data)
+    settings = {"path": f"{stage.folder}/{name}", "schema": "k INT, v STRING", "options": options}
+    side = {"name": "side", "static": {table.partition(",")[0]: settings}}
     assert failure(stage, SIDE[kept], files(stage, "json"), side, **ENDS) == ("MalformedRecord", 0)

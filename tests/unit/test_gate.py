@@ -22,6 +22,16 @@ def test_{name}():
     marker.touch()
     assert before, "the first run"
 """
+BUILDS = "\t@touch building; exec sleep 600\n"
+"""A recipe of make that ends only with the run."""
+FAILS_BESIDE_A_BUILD = """
+import pathlib
+
+def test_fails():
+    while not pathlib.Path("{root}/building").exists():
+        pass
+    assert False
+"""
 STORY = "import pytest\npytestmark = pytest.mark.story\n"
 
 
@@ -95,10 +105,9 @@ def test_side_by_side_each_file_is_a_unit_and_all_files_of_the_cluster_are_one()
 
 
 def test_a_tier_waits_only_for_what_it_needs(root: Path) -> None:
-    (root / "Makefile").write_text("servers:\nimages:\n\t@touch building; exec sleep 600\n")
+    (root / "Makefile").write_text(f"servers:\nimages:\n{BUILDS}")
     module(root, "a", "x", PASSES)
-    text = f"import pathlib\ndef test_it():\n    while not pathlib.Path('{root}/building').exists(): pass\n    assert False\n"
-    module(root, "b", "y", text)
+    module(root, "b", "y", FAILS_BESIDE_A_BUILD.format(root=root))
     run = gate(root)
     tiers = [Tier("a", targets=("servers",)), Tier("b", targets=("servers",)), Tier("c", targets=("images",))]
     assert not run.run(tiers)
@@ -211,10 +220,8 @@ def test_the_ten_slowest_tests_of_all_tiers_are_listed() -> None:
 
 
 def test_what_a_later_tier_needs_is_built_beside_the_first_one_and_ends_with_a_red_run(root: Path) -> None:
-    # The first tier fails only once the build runs; the build ends only with the run.
-    (root / "Makefile").write_text("servers:\n\t@touch building; exec sleep 600\n")
-    text = f"import pathlib\ndef test_it():\n    while not pathlib.Path('{root}/building').exists(): pass\n    assert False\n"
-    module(root, "a", "x", text)
+    (root / "Makefile").write_text(f"servers:\n{BUILDS}")
+    module(root, "a", "x", FAILS_BESIDE_A_BUILD.format(root=root))
     run = gate(root)
     assert not run.run([Tier("a"), Tier("b", targets=("servers",))])
     assert [tier.tier for tier in run.runs] == ["a"]

@@ -1,7 +1,6 @@
 """Starts a query: builds it, prepares its checkpoint and folders, and starts it in its pool."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -103,8 +102,7 @@ class Starter:
             NotReady: `CheckpointInUse`: another run of this pipeline uses one of them.
             Fenced: a newer driver of this pipeline has taken one of them.
         """
-        checkpoint = partial(build.checkpoint, self._graph)
-        self._ownership.claim([(each.session, checkpoint(each.query)) for each in queries])
+        self._ownership.claim([(each.session, build.checkpoint(self._graph, each.query)) for each in queries])
 
     def prepare(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
         """Take the checkpoint, check its state layout and the sinks' folders, and check the cores for tasks that never
