@@ -1,9 +1,11 @@
 # Two images from one file, for Docker and for buildah (1.28: no heredocs, no mounts). Run `make wheels` first.
 #   docker build --target operator .    the operator, without Spark and Java
 #   docker build --target app .         driver and executor: Spark, Java, a class-data-sharing archive of the driver's classes
-# Layers that seldom change come first: a change of Mainstem's code rebuilds only the two small layers of its wheels, and the
-# archive.
+# Layers that seldom change come first: after a change of Mainstem's code a node pulls only the small layer of its wheel, and
+# the archive where a build has written it anew.
 ARG BASE=debian:bookworm-slim
+# The stage, or an image, that has the archive of classes. It depends on the jars alone, and takes a minute to write.
+ARG ARCHIVE=app-archive
 
 # ---- the base of both images ----
 FROM ${BASE} AS python
@@ -55,7 +57,8 @@ RUN $PIP --require-hashes --requirement /build/requirements-app.lock
 # Removed, in MB: from the Kubernetes client as in the operator, 87; tests of pandas, numpy and pyarrow, 63; Arrow Flight,
 # 33; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's
 # server and shell, 73; TLS libraries for other systems, 4; Spark's examples, 2.
-# The archive cannot contain classes of a signed jar. So janino, which compiles every query, loses its signature.
+# The archive cannot contain classes of a signed jar. So janino, which compiles every query, loses its signature. Each jar has
+# a fixed time, because Java compares an archive with the path, size and time of each jar, and layers may be built again.
 RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && cd lib/python3.11/site-packages \
     && find kubernetes -name __pycache__ -prune -exec rm -r {} + \
@@ -68,11 +71,13 @@ RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && rm -r pyspark/examples pyspark/data pyspark/jars/spark-connect_* pyspark/jars/connect-repl \
     && rm pyspark/jars/netty-*osx* pyspark/jars/netty-*windows* \
     && zip -qd pyspark/jars/rocksdbjni-*.jar '*.dll' '*.jnilib' '*-musl.so' '*-linux32.so' '*-ppc64le.so' '*-s390x.so' '*-riscv64.so' \
-    && for jar in pyspark/jars/janino-*.jar pyspark/jars/commons-compiler-*.jar; do zip -qd $jar 'META-INF/*.SF' 'META-INF/*.RSA'; done
+    && for jar in pyspark/jars/janino-*.jar pyspark/jars/commons-compiler-*.jar; do zip -qd $jar 'META-INF/*.SF' 'META-INF/*.RSA'; done \
+    && touch -d @1500000000 pyspark/jars/*.jar
 
 FROM build AS app-jars
 COPY dist/mainstem_jars-*.whl /build/wheels/
-RUN $PIP --no-index --prefix /wheels/opt/mainstem /build/wheels/*.whl
+RUN $PIP --no-index --prefix /wheels/opt/mainstem /build/wheels/*.whl \
+    && touch -d @1500000000 /wheels/opt/mainstem/lib/python3.11/site-packages/mainstem_jars/jars/*.jar
 
 FROM build AS app-wheels
 COPY dist/mainstem-*.whl /build/wheels/
@@ -85,16 +90,24 @@ RUN apt-get -qq update \
     && rm -f /usr/lib/jvm/*/lib/ct.sym && install -d -o 10001 -g 10001 /opt/mainstem/cds /opt/mainstem/packages \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/* /tmp/* /usr/share/doc/* /usr/share/man/*
 
-FROM java AS app
+FROM java AS app-libraries
+COPY --from=app-packages /opt/mainstem /opt/mainstem
+COPY --from=app-jars /wheels/ /
+# MAINSTEM_PACKAGES is the folder for jars that a derived image adds: they come last on the class path of driver and executors.
+ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa MAINSTEM_PACKAGES=/opt/mainstem/packages
+
+FROM app-libraries AS app-archive
+COPY --from=app-wheels /wheels/ /
+USER 10001:10001
+RUN python -m mainstem.runtime.spark.class_data_sharing $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete
+
+FROM ${ARCHIVE} AS archive
+
+FROM app-libraries AS app
 LABEL org.opencontainers.image.title="mainstem" \
       org.opencontainers.image.description="Streaming pipelines on Kubernetes: driver and executor" \
       org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=app-packages /opt/mainstem /opt/mainstem
-COPY --from=app-jars /wheels/ /
+COPY --from=archive --chown=10001:10001 /opt/mainstem/cds/driver.jsa /opt/mainstem/cds/
 COPY --from=app-wheels /wheels/ /
 USER 10001:10001
 ENTRYPOINT ["/usr/bin/tini", "--", "mainstem"]
-# MAINSTEM_PACKAGES is the folder for jars that a derived image adds: they come last on the class path of driver and executors.
-ENV MAINSTEM_CDS_ARCHIVE=/opt/mainstem/cds/driver.jsa MAINSTEM_PACKAGES=/opt/mainstem/packages
-# The last step, because the archive depends on all jars: Java compares it with the path, size and time of each jar.
-RUN python -m mainstem.runtime.spark.class_data_sharing $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete

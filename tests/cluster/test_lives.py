@@ -462,7 +462,9 @@ def test_a_deleted_namespace_ends(cluster: TestCluster, release: None, stage_ser
     cluster.kubectl("delete", "namespace", servers.namespace, "--timeout=240s", timeout=250)
 
 
-@pytest.mark.full(gate="unit/test_jvm.py::test_a_named_class_archive_is_used")
+@pytest.mark.full(
+    gate="cluster/test_story.py::test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3"
+)
 def test_the_class_archive_is_used(pipeline: Pipeline) -> None:
     """As the pod's user, on a root that cannot be written, after the image was exported and imported."""
     document = small(pipeline.name)

@@ -47,6 +47,9 @@ def test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3(
     pipeline.wait("Ready", 300)
     within(180, "the executor", lambda: pipeline.status()["summary"].get("executors") == "1/1")
     orders.all_are_there_once(pipeline)
+    # Java lets go of an archive that does not fit its jars, and says nothing.
+    maps = ("exec", f"{pipeline.name}-driver", "--", "sh", "-c", "cat /proc/[0-9]*/maps")
+    assert "/opt/mainstem/cds/driver.jsa" in pipeline.kubectl(*maps)
 
 
 def test_no_secret_is_visible(
