@@ -1,5 +1,6 @@
-"""Files whose names hold characters that paths, globs and URLs read as something else: each is read once."""
+"""Files with any name, also with characters that paths, globs and URLs read as something else, and of any age: each is read once."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,6 +88,20 @@ def test_an_empty_file_with_a_special_name_repeats_no_other_file(spark: SparkSes
     assert streamed(
         spark, tmp_path, {"path": str(tmp_path / "in"), "format": "json", "schema": "n BIGINT"}
     ) == [7]
+
+
+@pytest.mark.S06
+@pytest.mark.parametrize("kind", only(WRITERS, IN_THE_GATE))
+def test_a_file_is_read_whatever_its_age(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """Spark's default passes over a new file whose time is a week before the newest one's."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    source = {"path": str(folder), "format": kind} | ({} if kind == "text" else {"schema": "n BIGINT"})
+    for number, days in enumerate((0, 8, 10_000, 1)):
+        WRITERS[kind](folder / f"{number}.{kind}", number)
+        time = 1_700_000_000 - days * 86_400
+        os.utime(folder / f"{number}.{kind}", (time, time))
+        assert streamed(spark, tmp_path, source) == list(range(number + 1))
 
 
 @pytest.mark.S08

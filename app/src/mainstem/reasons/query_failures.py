@@ -69,6 +69,20 @@ FILES_EXPIRED: Final = query_failure(
     "Restore them, or set `failOnDataLoss: false`: the query continues without them and counts them.",
     Restarted.NO,
 )
+FOLDER_COLUMN_APPEARED: Final = query_failure(
+    "FolderColumnAppeared",
+    "Folders such as `k=v` have appeared, and the source had no such folder when the query started. The query starts again "
+    "at once, without a failure, and has the column. So this reason is seen only if the same happens again.",
+    "Find out who adds and removes these folders.",
+)
+FOLDERS_CONFLICT: Final = query_failure(
+    "FoldersConflict",
+    "Folders such as `k=v` do not agree: at one level they have different names, one has a level more than another, or a "
+    "value does not have the type of the column. The message shows the folders or the value.",
+    "Give the folders of a level one name, and all of them the same levels. Or set `options: {recursiveFileLookup: "
+    '"true"}`: the source reads all files, and folders give no columns. A column of other values is a STRING in the '
+    "schema.",
+)
 FILE_NAME_NOT_SUPPORTED: Final = query_failure(
     "FileNameNotSupported",
     "The name of a file has a colon. On a local file system Hadoop cannot open such a file; an object "

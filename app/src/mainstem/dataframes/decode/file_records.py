@@ -1,6 +1,6 @@
 """Reads text files as records, before they are decoded: splits files into records, and adds the values of folder names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -70,6 +70,14 @@ def is_many(options: Mapping[str, str]) -> bool:
     return _is_true(_lower(options), "multiline")
 
 
+def known_folders(columns: Iterable[str]) -> dict[str, str]:
+    """The option with the columns that the folders `k=v` of a source give when its query starts.
+
+    Mainstem's jar fails a batch whose folders give another one: Spark would put its values into any column.
+    """
+    return {"mainstemFolders": "\n".join(columns)}
+
+
 def _records(
     load: Load, decode: Decode, options: Mapping[str, str], occurrence: str | None = None
 ) -> DataFrame:
@@ -80,7 +88,10 @@ def _records(
     folders = [
         field for field in schema if field.name.lower() in {name.lower() for name in partition_columns}
     ]
-    files = load(StructType([*_RECORD, *folders]), layout | _header(schema, folders, layout))
+    files = load(
+        StructType([*_RECORD, *folders]),
+        layout | _header(schema, folders, layout) | known_folders(partition_columns),
+    )
     folder_column = (
         [F.struct(*[F.col(f"`{field.name}`") for field in folders]).alias(FOLDERS)] if folders else []
     )

@@ -1,5 +1,7 @@
 """Options of Spark's file, rate and socket sources; pure."""
 
+from typing import Final
+
 from mainstem.language.base import seconds
 from mainstem.language.model.connectors.file_source import FilesSource
 from mainstem.language.model.connectors.generated_sources import (
@@ -7,6 +9,10 @@ from mainstem.language.model.connectors.generated_sources import (
     RateSource,
     SocketSource,
 )
+
+
+_NEVER_TOO_OLD: Final = f"{2**63 - 1}ms"
+"""By default Spark passes over a new file whose time is a week before that of the newest one, and does not report it."""
 
 
 def files(source: FilesSource, occurrence: str) -> dict[str, str]:
@@ -17,11 +23,10 @@ def files(source: FilesSource, occurrence: str) -> dict[str, str]:
         occurrence: name of the source's occurrence in the query, under which Mainstem's jar reports expired files.
     """
     clean = source.clean_source
-    age = source.max_file_age
     values = {
         "maxFilesPerTrigger": source.max_files_per_trigger,
         "maxBytesPerTrigger": source.max_bytes_per_trigger,
-        "maxFileAge": None if age is None else f"{round(seconds(age) * 1000)}ms",
+        "maxFileAge": _NEVER_TOO_OLD,
         "pathGlobFilter": source.path_glob_filter,
         "cleanSource": None if clean is None else clean.choice(),
         "sourceArchiveDir": clean.archive if clean else None,

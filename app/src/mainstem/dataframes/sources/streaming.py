@@ -165,9 +165,18 @@ def _files(source: FilesSource, context: StreamContext) -> DataFrame:
     reader = session.readStream.format(source.format).options(**options)
     if source.format != "text":
         reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
-    rows = reader.name(occurrence).load(source.path)
+    reader = reader.name(occurrence)
+    known = file_records.known_folders(_folder_columns(reader.load(source.path)))
+    rows = reader.options(**known).load(source.path)
     index = rows.metadataColumn("_metadata")["row_index"] if source.format == "parquet" else None
     return positions.with_file_position(rows, occurrence, index)
+
+
+def _folder_columns(stream: DataFrame) -> list[str]:
+    """The columns that the folders `k=v` below a path give now; with a schema, Spark moves them behind the others."""
+    relation = stream._jdf.queryExecution().analyzed().collectLeaves().head()  # noqa: SLF001
+    names: str = relation.dataSource().sourceInfo().partitionColumns().mkString("\n")
+    return names.split("\n")
 
 
 @open_stream.register

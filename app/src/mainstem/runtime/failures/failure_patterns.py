@@ -85,6 +85,22 @@ FAILURE_PATTERNS: Final = (
         "files disappeared before their batch read them:{detail}; set failOnDataLoss: false to continue without them",
     ),
     _pattern(
+        r"mainstem:FolderColumnAppeared: (?P<detail>[^\n]*)",
+        reasons.FOLDER_COLUMN_APPEARED,
+        "folders give a column that the source had not when the query started: {detail}",
+    ),
+    _pattern(
+        r"Conflicting (partition column names|directory structures) detected.*?(paths:|column names:)(?P<detail>(\s*[a-z0-9]+:/[^\n]*)+)",
+        reasons.FOLDERS_CONFLICT,
+        "the folders do not agree:{detail}; give those of a level one name, or set options: "
+        '{{recursiveFileLookup: "true"}} to read all files without columns of folders',
+    ),
+    _pattern(
+        r"\[INVALID_PARTITION_VALUE\] Failed to cast value (?P<detail>[^\n]*? for partition column [^.\n]*)",
+        reasons.FOLDERS_CONFLICT,
+        "the value of a folder does not fit its column: {detail}; rename the folder, or declare the column as STRING in the schema",
+    ),
+    _pattern(
         r"Relative path in absolute URI: \.?(?P<detail>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",
         reasons.FILE_NAME_NOT_SUPPORTED,
         "on a local file system Hadoop cannot open a file whose name contains a colon: {detail}; rename it",

@@ -6,7 +6,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import Fenced, NotReady, SpecInvalid
 from mainstem.language.analysis.graph import Graph
@@ -128,12 +128,33 @@ class QueryLifecycle:
                 self.restart(supervised, execution.built, refreshed=True)
             return
         supervised.execution = None
+        if failure is not None and self._starts_again(supervised, failure):
+            return
         if failure is None:
             supervised.happen(QueryEvent.END)
             self._log.info("query completed", query=supervised.query.name, batch=supervised.status.batch)
             log_unwritten(self._log, self.graph, supervised)
             return
         self.fail(supervised, failure, now)
+
+    def _starts_again(self, supervised: SupervisedQuery, failure: Failure) -> bool:
+        """Start a query at once that needs only another plan, unless it has done so at the same batch already."""
+        attempt = FailedAttempt(failure.message, supervised.status.batch)
+        if (
+            failure.reason != reasons.FOLDER_COLUMN_APPEARED
+            or self.stop.requested
+            or supervised.failed == attempt
+        ):
+            return False
+        supervised.failed = attempt
+        self._log.info(
+            "the query starts again",
+            query=supervised.query.name,
+            reason=failure.reason,
+            cause=failure.message,
+        )
+        self.restart(supervised)
+        return True
 
     def fail(
         self, supervised: SupervisedQuery, failure: Failure, now: float, *, stalled: float = 0.0

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from mainstem.language.base import Ddl, Duration, Model, Options, PositiveInt, Text, TrueOnly
+from mainstem.language.base import Ddl, Model, Options, PositiveInt, Text, TrueOnly
 from mainstem.language.model.connectors.kinds import (
     DeclaredColumns,
     Delivery,
@@ -27,7 +27,7 @@ _OWNED_PARSER: Final = {"mode": "onMalformedRecord", "columnnameofcorruptrecord"
 _OWNED: Final = {
     "path": "path",
     "maxbytespertrigger": "maxBytesPerTrigger",
-    "maxfileage": "maxFileAge",
+    "maxfileage": "",
     "filenameonly": "fileNameOnly",
     "cleansource": "cleanSource",
     "sourcearchivedir": "cleanSource.archive",
@@ -39,6 +39,7 @@ _OWNED: Final = {
     "mainstemfailondataloss": "failOnDataLoss",
     "mainstemkind": "",
     "mainstemcolumns": "schema",
+    "mainstemfolders": "",
 }
 _OWNED_OF_TEXT: Final = _OWNED | {"ignorecorruptfiles": "onMalformedRecord"}
 _OWNED_OF_RECORDS: Final = (
@@ -94,9 +95,6 @@ class FilesSource(SourceKind):
     """Maximum size of the new files in a batch, in bytes. A single larger file is a batch of its own."""
     latest_first: bool = False
     """Read the newest files first."""
-    max_file_age: Duration | None = None
-    """Spark skips files that are older than the newest file by more than this; by default a week. The first batch
-    reads all files."""
     file_name_only: bool = False
     """Spark identifies a file by its name alone, and does not read a file with the same name in another folder."""
     path_glob_filter: Text | None = None

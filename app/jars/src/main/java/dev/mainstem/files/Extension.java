@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
-/** Adds the rule {@link FileBatches} to Spark's optimizer, by {@code spark.sql.extensions}. */
+/** Adds {@link FileBatches} to Spark's optimizer and {@link FolderCheck} to its analyzer, by {@code spark.sql.extensions}. */
 public final class Extension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
@@ -12,6 +12,12 @@ public final class Extension extends AbstractFunction1<SparkSessionExtensions, B
             @Override
             public FileBatches apply(org.apache.spark.sql.SparkSession session) {
                 return new FileBatches();
+            }
+        });
+        extensions.injectCheckRule(new AbstractFunction1<>() {
+            @Override
+            public FolderCheck apply(org.apache.spark.sql.SparkSession session) {
+                return new FolderCheck();
             }
         });
         return BoxedUnit.UNIT;

@@ -39,8 +39,8 @@ final class FileBatches extends Rule<LogicalPlan> {
         });
     }
 
-    /** The files of a batch, if this rule has to change the node; else null. */
-    private static HadoopFsRelation files(LogicalPlan node) {
+    /** The files of a batch as Spark has planned it; null if the node is something else, or this rule has changed it. */
+    static HadoopFsRelation files(LogicalPlan node) {
         if (node instanceof LogicalRelation
                 && ((LogicalRelation) node).relation() instanceof HadoopFsRelation) {
             HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) node).relation();
@@ -60,7 +60,7 @@ final class FileBatches extends Rule<LogicalPlan> {
         return node.copy(exact, node.output(), node.catalogTable(), node.isStreaming(), node.stream());
     }
 
-    private static String option(HadoopFsRelation files, String name) {
+    static String option(HadoopFsRelation files, String name) {
         return CollectionConverters.asJava(files.options()).get(name);
     }
 }

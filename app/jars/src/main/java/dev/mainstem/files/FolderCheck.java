@@ -1,0 +1,61 @@
+package dev.mainstem.files;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Fails a batch whose files lie in folders such as <code>k=v</code>, if the source had no such folder when its query started.
+ *
+ * <p>Spark then gives the batch another column. It assigns the columns of a batch to those of the source by their place: the
+ * values of <code>k</code> become those of the schema's last column, unless the number of columns differs. A query that starts
+ * again has the column.
+ */
+final class FolderCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+    /** Reader option: the names of the source's folder columns, one a line, as they were when the query started. */
+    static final String FOLDERS = "mainstemfolders";
+
+    private static final String MESSAGE = "mainstem:FolderColumnAppeared: ";
+
+    @Override
+    public BoxedUnit apply(LogicalPlan plan) {
+        plan.foreach(new AbstractFunction1<LogicalPlan, BoxedUnit>() {
+            @Override
+            public BoxedUnit apply(LogicalPlan node) {
+                HadoopFsRelation files = FileBatches.files(node);
+                String known = files == null ? null : FileBatches.option(files, FOLDERS);
+                if (known != null) {
+                    check(files, new HashSet<>(List.of(known.toLowerCase(Locale.ROOT).split("\n"))));
+                }
+                return BoxedUnit.UNIT;
+            }
+        });
+        return BoxedUnit.UNIT;
+    }
+
+    private static void check(HadoopFsRelation files, Set<String> known) {
+        for (String name : files.partitionSchema().fieldNames()) {
+            if (!known.contains(name.toLowerCase(Locale.ROOT))) {
+                String source = FileBatches.option(files, FileBatches.SOURCE);
+                throw new RuntimeException(MESSAGE + "source '" + source + "', column " + name + where(files, name));
+            }
+        }
+    }
+
+    /** The first file whose folder gives the column. */
+    private static String where(HadoopFsRelation files, String column) {
+        return CollectionConverters.asJava(files.location().rootPaths()).stream()
+                .map(Path::toString)
+                .filter(path -> path.contains("/" + column + "="))
+                .findFirst()
+                .map(path -> " of " + path)
+                .orElse("");
+    }
+}

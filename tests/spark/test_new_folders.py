@@ -1,0 +1,142 @@
+"""Folders such as `k=v` that appear under a running query: each value is in its own column, or the query says why not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.orc
+import pyarrow.parquet
+import pytest
+from harness.sampling import only
+from harness.supervisor_loop import Stage, Turning
+from mainstem.errors import NotReady
+from mainstem.language.model.status.states import QueryState
+from pyspark.sql import SparkSession
+
+
+pytestmark = pytest.mark.S06
+KINDS = ("json", "csv", "text", "parquet", "orc", "decoded")
+IN_THE_GATE = ("json", "text", "parquet")
+SCHEMA = "id INT, k INT, other INT"
+"""The column of the folders is not the last one: Spark would give its values to the last one."""
+
+
+class Folder:
+    """The folder of a source, with a pipeline that writes what it reads as JSON."""
+
+    def __init__(self, spark: SparkSession, path: Path, kind: str) -> None:
+        self.stage = Stage(spark.newSession(), path)
+        self.path, self.kind, self.columns = path, kind, ""
+
+    def put(self, name: str, number: int) -> None:
+        """A new file with one row, whole at once."""
+        final, written = self.path / "in" / f"{name}.{self.kind}", self.path / "written"
+        final.parent.mkdir(parents=True, exist_ok=True)
+        self.columns += name.rpartition("/")[0]
+        table = pyarrow.table({"id": pyarrow.array([number], pyarrow.int32())})
+        if self.kind == "parquet":
+            pyarrow.parquet.write_table(table, written)
+        elif self.kind == "orc":
+            pyarrow.orc.write_table(table, written)
+        elif self.kind == "csv":
+            # A record has the columns that no folder gives.
+            written.write_text(f"{number}{',' if self.columns else ',,'}\n")
+        else:
+            written.write_text(f"{number}\n" if self.kind == "text" else f'{{"id": {number}}}\n')
+        written.rename(final)
+
+    def spec(self, **more: Any) -> dict[str, Any]:
+        files: dict[str, Any] = {"path": f"{self.path}/in", "format": self.kind, **more}
+        source: dict[str, Any] = {"name": "rows", "files": files}
+        if self.kind == "decoded":
+            files["format"] = "text"
+            source["decode"] = {"json": {"schema": SCHEMA}}
+        elif self.kind != "text":
+            files["schema"] = SCHEMA
+        sink = {"name": "t", "json": {"path": f"{self.path}/out"}}
+        return {"sources": [source], "queries": [{"name": "q", "from": "rows", "to": [sink]}]}
+
+    def rows(self) -> list[tuple[int, int | None]]:
+        """The id and the folder of each row; no row has a value in the other column."""
+        lines = [
+            line for file in (self.path / "out").glob("*.json") for line in file.read_text().splitlines()
+        ]
+        rows = [json.loads(line) for line in lines]
+        assert not any("other" in row for row in rows)
+        return sorted((int(row.get("id", row.get("value"))), row.get("k")) for row in rows)
+
+    def failed(self, turning: Turning) -> tuple[str, str]:
+        """The reason and the message of the query, which fails."""
+        turning.until(lambda: turning["q"].state is QueryState.FAILED)
+        return turning["q"].reason or "", turning["q"].message or ""
+
+
+@pytest.mark.parametrize("kind", only(KINDS, IN_THE_GATE))
+def test_a_folder_that_appears_gives_its_column(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    folder.put("a", 1)
+    with folder.stage.running(**folder.spec()) as turning:
+        turning.until(lambda: folder.rows() == [(1, None)])
+        folder.put("k=7/b", 2)
+        turning.until(lambda: len(folder.rows()) == 2)
+        folder.put("k=8/c", 3)
+        folder.put("d", 4)
+        turning.until(lambda: len(folder.rows()) == 4)
+        status = turning["q"]
+    assert folder.rows() == [(1, None), (2, 7), (3, 8), (4, None)]
+    assert (status.state, status.restarts) == (QueryState.RUNNING, 0)
+
+
+CONFLICTS = {"another name": ("k=1/a", "j=2/b"), "another level": ("k=1/a", "k=1/j=2/b")}
+
+
+@pytest.mark.parametrize("kind", only(KINDS, ("json",)))
+@pytest.mark.parametrize("names", CONFLICTS.values(), ids=CONFLICTS)
+def test_folders_that_conflict_are_named(
+    spark: SparkSession, tmp_path: Path, kind: str, names: tuple[str, str]
+) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    folder.put(names[0], 1)
+    with folder.stage.running(**folder.spec()) as turning:
+        turning.until(lambda: folder.rows() == [(1, 1)])
+        folder.put(names[1], 2)
+        reason, message = folder.failed(turning)
+    assert reason == "FoldersConflict"
+    assert f"/in/{names[1].removesuffix('/b')}" in message
+    assert "recursiveFileLookup" in message
+
+
+@pytest.mark.parametrize("kind", only(KINDS, ("json",)))
+@pytest.mark.parametrize("names", CONFLICTS.values(), ids=CONFLICTS)
+def test_folders_that_conflict_at_the_start_are_named_too(
+    spark: SparkSession, tmp_path: Path, kind: str, names: tuple[str, str]
+) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    for number, name in enumerate(names):
+        folder.put(name, number)
+    with pytest.raises(NotReady) as refused, folder.stage.running(**folder.spec()):
+        pass
+    assert refused.value.reason == "FoldersConflict"
+    for name in names:
+        assert f"/in/{name[:-2]}" in refused.value.message
+    if kind == "csv":  # a record has all columns of the schema, and here no folder gives one
+        return
+    with folder.stage.running(**folder.spec(options={"recursiveFileLookup": "true"})) as turning:
+        turning.until(lambda: folder.rows() == [(0, None), (1, None)])
+
+
+@pytest.mark.parametrize("kind", only(KINDS, ("json",)))
+@pytest.mark.parametrize("value", ["x", "2.5", "99999999999"])
+def test_a_folder_whose_value_does_not_fit_is_named(
+    spark: SparkSession, tmp_path: Path, kind: str, value: str
+) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    folder.put("k=1/a", 1)
+    with folder.stage.running(**folder.spec()) as turning:
+        turning.until(lambda: folder.rows() == [(1, 1)])
+        folder.put(f"k={value}/b", 2)
+        reason, message = folder.failed(turning)
+    assert reason == "FoldersConflict"
+    assert f"'{value}'" in message
+    assert "`k`" in message
