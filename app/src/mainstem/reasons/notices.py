@@ -16,6 +16,12 @@ WATERMARK_AHEAD: Final = Reason(
     "A record with a future event time has moved the watermark, and the query drops rows of today.",
     "See [the watermark is ahead](#what-to-do-when).",
 )
+KEYS_DIFFER_IN_CASE: Final = Reason(
+    "KeysDifferInCase",
+    "JSON objects have a key that differs from a column only in case, such as `ID` for `id`. Keys are case-sensitive, so the "
+    "column is NULL. The driver looks at one record of each batch, among those in which a column is NULL.",
+    "Write the key in the schema as the objects have it. A view can give the column another name.",
+)
 RECONCILE_FAILED: Final = Reason(
     "ReconcileFailed",
     "An event of the pipeline: it quotes an error of the API server that the status does not show.",

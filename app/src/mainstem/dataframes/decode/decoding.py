@@ -25,6 +25,8 @@ from mainstem.language.model.sources import Watermark
 
 
 METRIC: Final = "mainstem"
+OTHER_CASE: Final = "otherCase"
+"""Metric beside the counts: a key of a JSON object that differs only in case from a column, as `ID instead of id`."""
 MALFORMED_RECORD: Final = "mainstem:MalformedRecord:"
 _RECORD: Final = "__mainstem_record"
 _DECODED: Final = "__mainstem_decoded"
@@ -115,11 +117,20 @@ class DecodedRecords:
         return is_decoded
 
     def _counts(self) -> list[Column]:
-        """The numbers of records of each kind, by the names that `SourceProgress` has for them."""
+        """The numbers of records of each kind, by the names that `SourceProgress` has for them, and `OTHER_CASE` of JSON."""
         counts = {"decoded": F.col(_DECODED), "malformed": ~F.col(_DECODED)}
         if self._decode.on_tombstone == "skip":
             counts["tombstones"] = F.col(_DECODED).isNull()
-        return [F.count_if(count).alias(name) for name, count in counts.items()]
+        observed = [F.count_if(count).alias(name) for name, count in counts.items()]
+        if isinstance(self._format, JsonFormat):
+            observed.append(self._format.other_case(self._sample()).alias(OTHER_CASE))
+        return observed
+
+    def _sample(self) -> Column:
+        """A record of the batch in which a column is null, if there is one: an aggregate, so looking at it costs little."""
+        is_null = F.array(*(column.isNull() for column in self._format.columns(F.col(_RECORD))))
+        order = F.when(F.array_contains(is_null, F.lit(True)), F.xxhash64("value"))
+        return F.min_by("value", order)
 
     def _columns(self) -> list[Column]:
         """The columns of the relation, in the order of the schema; names of folders have the values of some."""

@@ -100,6 +100,14 @@ class JsonFormat:
             )
         )
 
+    def other_case(self, value: Column) -> Column:
+        """A key of an object of the record that differs only in case from a column; see `KeyCheck.other_case`."""
+        text = text_of(value)
+        check = KeyCheck(tuple(self.schema.fieldNames()), self.options)
+        if not self.many:
+            return check.other_case(text)
+        return F.get(F.array_compact(F.transform(self._elements(text), check.other_case)), F.lit(0))
+
     def _no_json(self, text: Column) -> Column:
         """The error of a text that the parser refuses, possibly for one of the parser's limits."""
         lower_options = {key.lower(): value for key, value in self.options.items()}

@@ -36,6 +36,21 @@ class KeyCheck:
         """The error of an object's text without a column."""
         return misfits.bound(self._keys(text), self._strange)
 
+    def other_case(self, text: Column) -> Column:
+        """The first key of an object that differs only in case from a column without a key, as `ID instead of id`, else null."""
+        return misfits.bound(self._keys(text), self._first_alike)
+
+    def _first_alike(self, keys: Column) -> Column:
+        surplus, without = F.array_except(keys, self._names), F.array_except(self._names, keys)
+        alike = F.get(
+            F.array_intersect(F.transform(surplus, F.lower), F.transform(without, F.lower)), F.lit(0)
+        )
+
+        def spelled(names: Column) -> Column:
+            return F.get(F.filter(names, lambda name: F.lower(name) == alike), F.lit(0))
+
+        return F.concat(misfits.beginning(spelled(surplus)), F.lit(" instead of "), spelled(without))
+
     def _strange(self, keys: Column) -> Column:
         lower = F.transform(self._names, F.lower)
         alike = F.filter(keys, lambda key: F.array_contains(lower, F.lower(key)))

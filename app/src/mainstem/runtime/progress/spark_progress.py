@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mainstem import reasons
+from mainstem.dataframes.decode.decoding import OTHER_CASE
 from mainstem.language.model import expectations
 from mainstem.language.model.status.fields import moment
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
@@ -57,6 +58,8 @@ def updated(
             "checkpoint"
         )
         status = replace(status, reason=reasons.WATERMARK_AHEAD, message=message)
+    elif status.reason is None and (message := _other_case(progress, occurrences)):
+        status = replace(status, reason=reasons.KEYS_DIFFER_IN_CASE, message=message)
     return replace(
         after(status, QueryEvent.PROGRESS),
         idle=False if ran or rows else status.idle,
@@ -82,6 +85,18 @@ def updated(
         expectations=_expectations(status.expectations, progress.get("observedMetrics") or {}),
         last_progress_time=progress.get("timestamp"),
     )
+
+
+def _other_case(progress: Mapping[str, Any], occurrences: Sequence[str]) -> str:
+    """The warning about the first source of a batch with a key that differs from a column only in case; empty without one."""
+    metrics = progress.get("observedMetrics") or {}
+    for name in occurrences:
+        if keys := (metrics.get(METRIC + name) or {}).get(OTHER_CASE):
+            return (
+                f"JSON objects of the source {name!r} have the key {keys}: keys are case-sensitive, so this column is NULL; "
+                "write the key in the schema as the objects have it"
+            )
+    return ""
 
 
 def is_ahead(watermark: str | None, now: str | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from mainstem import logs
+from mainstem import logs, reasons
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.progress.listener import Listener, Progress
 from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
@@ -40,6 +40,7 @@ class EventQueue:
         self.files = files
         self._log = logs.get("mainstem")
         self._queue: queue.Queue[Progress] = queue.Queue()
+        self._logged: set[tuple[str, str | None]] = set()
         self.listener = Listener(self._queue, on_event)
 
     def put(self, progress: Progress) -> None:
@@ -65,6 +66,7 @@ class EventQueue:
             status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
             supervised.show(self.files.count(status, supervised.occurrences))
             log_late(self._log, supervised, late)
+            self._log_notice(supervised)
             if rows := progress.get("numInputRows"):
                 supervised.busy, supervised.resting = self._clock.seconds(), False
                 supervised.meter.add(
@@ -73,6 +75,15 @@ class EventQueue:
             elif supervised.resident:  # a batch without rows; Spark's status reports it as running
                 supervised.resting = True
                 supervised.show(waiting(supervised.status))
+
+    def _log_notice(self, supervised: SupervisedQuery) -> None:
+        """Log what a batch shows about the document, once: the status has it only until the next batch."""
+        query, message = supervised.query.name, supervised.status.message
+        if supervised.status.reason == reasons.KEYS_DIFFER_IN_CASE and (query, message) not in self._logged:
+            self._logged.add((query, message))
+            self._log.warning(
+                "a column has no key", query=query, reason=supervised.status.reason, cause=message
+            )
 
     def _earliest(self, supervised: SupervisedQuery, began: str) -> dict[str, Offsets]:
         """The first offsets of each occurrence's topics when a batch began."""

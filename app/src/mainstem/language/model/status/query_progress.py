@@ -256,7 +256,8 @@ class QueryProgress:
     restarts: Count = field(default=0, metadata=describe(Metric("query_restarts", "Restarts in a row.")))
     """Restarts in a row."""
     reason: Reason | None = None
-    """Why the query failed last; absent once it is healthy. A running query can have `SideInputsStale` or `WatermarkAhead`."""
+    """Why the query failed last; absent once it is healthy. A running query can have `SideInputsStale`,
+    `WatermarkAhead` or `KeysDifferInCase`."""
     message: Message | None = None
     """The reason in words for people."""
     sources: Annotated[
