@@ -1,9 +1,17 @@
 """The operator on a real API server hands a changed document to the running driver."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from apiserver.operatorbed import SPEC, Ours, until
+from kubernetes.aio import client as aio
+from kubernetes.aio.config.kube_config import load_kube_config
+from mainstem_operator.api.kubernetes_api import KubernetesApi
+from mainstem_operator.loop.pipeline_cache import PipelineCache
+from mainstem_operator.loop.reconcile import Reconciler
+from mainstem_operator.settings import Settings
+from mainstem_operator.validation.worker_pool import Validators
 
 
 def weight(number: int) -> dict[str, Any]:
@@ -87,6 +95,33 @@ def test_a_document_that_spark_refuses_never_stops_the_driver_nor_its_successor(
     ours.reports(attempt=2, reported={"revision": now})
     until(lambda: ours.condition("Ready")["status"] == "True")
     assert ours.condition("SpecValid")["status"] == "True"
+
+
+def test_a_change_that_is_undone_meanwhile_stops_no_driver(ours: Ours) -> None:
+    """The operator does not trust its watch, which may be late, before it stops a living driver."""
+    started(ours)
+    ours.bed.operator.kill()
+    spec = ours.get()["spec"]
+    ours.change(image="registry.example/other:2")
+    late = ours.get()
+    ours.change(image=spec.get("image"))
+    driver = ours.pods()[0]
+
+    async def turn() -> None:
+        configuration = aio.Configuration()
+        await load_kube_config(str(ours.bed.operator_kubeconfig), client_configuration=configuration)
+        cluster, validators = KubernetesApi(aio.ApiClient(configuration)), Validators()
+        reconciler = Reconciler(cluster, Settings(driver_image="registry.example/mainstem:1"), validators)
+        try:
+            await validators.start()
+            await reconciler.reconcile(PipelineCache(body=late), lambda _event: None)
+        finally:
+            validators.close()
+            await cluster.close()
+
+    asyncio.run(turn())
+    [pod] = ours.pods()
+    assert (pod.metadata.uid, pod.metadata.deletion_timestamp) == (driver.metadata.uid, None)
 
 
 @pytest.mark.full(

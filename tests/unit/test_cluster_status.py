@@ -251,6 +251,14 @@ def test_the_first_write_is_immediate_and_later_ones_ten_seconds_apart() -> None
     assert due == list(range(10, 200, 10))
 
 
+def test_an_answer_to_a_changed_document_is_written_at_once() -> None:
+    pace = Pace(last=0.0)
+    assert pace.due(1.0, changed=True, answers=True)
+    pace.tried(1.0, succeeded=False)
+    assert not pace.due(2.0, changed=True, answers=True)
+    assert pace.due(11.0, changed=True, answers=True)
+
+
 def test_without_a_change_the_driver_reports_each_minute() -> None:
     pace = Pace(last=0.0)
     due = [second for second in range(1, 200) if _tick(pace, float(second), changed=False)]

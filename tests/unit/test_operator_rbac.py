@@ -23,7 +23,10 @@ RBAC = "rbac.authorization.k8s.io"
 # What exists is changed only after a look at its owner.
 APPLIED = {"create", "get", "patch"}
 USED: dict[tuple[str, str], set[str]] = {
-    ("mainstem.dev", "streamingpipelines"): {"list", "watch", "patch"},  # Kopf's watch and finalizer
+    ("mainstem.dev", "streamingpipelines"): {
+        "get",  # before a driver is stopped
+        *("list", "watch", "patch"),  # Kopf's watch and finalizer
+    },
     ("mainstem.dev", "streamingpipelines/status"): {"patch"},
     ("", "pods"): APPLIED | {"list", "watch", "delete"},
     ("", "configmaps"): APPLIED | {"list", "delete"},

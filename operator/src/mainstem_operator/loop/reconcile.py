@@ -9,7 +9,14 @@ from math import inf
 from typing import Any, Final
 
 from mainstem_operator.api import ownership
-from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, ApiRejection, KubernetesApi, Object
+from mainstem_operator.api.kubernetes_api import (
+    NO_ANSWER,
+    PIPELINE,
+    ApiError,
+    ApiRejection,
+    KubernetesApi,
+    Object,
+)
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.decisions.plan import plan
@@ -66,7 +73,9 @@ class Reconciler:
         return next_plan
 
     async def _apply(self, cache: PipelineCache, next_plan: Plan, post_event: PostEvent) -> bool:
-        """Apply the plan; True if something was written, so that another plan is due."""
+        """Apply the plan; True if something was written, or is newer than the plan, so that another plan is due."""
+        if next_plan.stop and await self._has_news(cache):
+            return True
         written = await self._write_status(cache, next_plan, post_event)
         if next_plan.stop and cache.pod is not None:
             await self._attempt(cache, self._stop(cache, cache.pod, next_plan.grace))
@@ -79,6 +88,21 @@ class Reconciler:
             await self._attempt(cache, self._hand_over(cache, cache.pod, next_plan.update))
             return True
         return written
+
+    async def _has_news(self, cache: PipelineCache) -> bool:
+        """Whether the resource is newer than the cache, asked before a living driver is stopped.
+
+        Its event may still be under way: the user has undone the change, or the driver has applied it.
+        """
+        assert cache.body is not None
+        if cache.pod is None or pod_status.over(cache.pod) or pod_status.leaving(cache.pod):
+            return False
+        about = cache.body["metadata"]
+        body = await self._cluster.get(PIPELINE, about["namespace"], about["name"])
+        if body is None or body["metadata"]["uid"] != about["uid"]:
+            return False
+        cache.observe(body)
+        return bool(cache.body["metadata"]["resourceVersion"] != about["resourceVersion"])
 
     async def _attempt(self, cache: PipelineCache, step: Coroutine[Any, Any, None]) -> None:
         """Run a step. If the API server does not carry it out, remember the error and the time of the next attempt."""

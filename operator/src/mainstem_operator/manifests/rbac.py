@@ -60,8 +60,8 @@ IN_NAMESPACES: Final = (
     Permission(
         GROUP,
         (PLURAL,),
-        ("list", "watch", "patch"),
-        "Read the pipelines; add and remove the finalizer.",
+        ("get", "list", "watch", "patch"),
+        "Read the pipelines, each once more before its driver is stopped; add and remove the finalizer.",
     ),
     Permission(
         GROUP,

@@ -59,14 +59,17 @@ class Pace:
     last: float | None = None
     failures: int = 0
 
-    def due(self, now: float, *, changed: bool) -> bool:
-        """Whether a write is due: the first at once, then a change after ten seconds, an unchanged status after a minute."""
+    def due(self, now: float, *, changed: bool, answers: bool = False) -> bool:
+        """Whether a write is due: the first at once, then a change after ten seconds, an unchanged status after a minute.
+
+        The answer to a changed document, for which the operator waits, is written at once.
+        """
         if self.last is None:
             return True
         since = now - self.last
         if self.failures:
             return since >= min(LONGEST, SHORTEST * 2.0 ** (self.failures - 1))
-        return since >= (SHORTEST if changed else LONGEST)
+        return answers or since >= (SHORTEST if changed else LONGEST)
 
     def tried(self, now: float, *, succeeded: bool) -> None:
         """Record the end of a write, and whether it succeeded."""
@@ -159,7 +162,8 @@ class StatusWriter:
         )
         meaning = status_report.meaning(body)
         now = self._clock.seconds()
-        if not last and not self._pace.due(now, changed=meaning != self._written):
+        answers = self._written is not None and meaning["document"] != self._written["document"]
+        if not last and not self._pace.due(now, changed=meaning != self._written, answers=answers):
             return
         try:
             self._connected().write(body)
