@@ -4,8 +4,6 @@
 # Layers that seldom change come first: after a change of Mainstem's code a node pulls only the small layer of its wheel, and
 # the archive where a build has written it anew.
 ARG BASE=debian:bookworm-slim
-# The stage, or an image, that has the archive of classes. It depends on the jars alone, and takes a minute to write.
-ARG ARCHIVE=app-archive
 
 # ---- the base of both images ----
 FROM ${BASE} AS python
@@ -58,7 +56,8 @@ RUN $PIP --require-hashes --requirement /build/requirements-app.lock
 # 33; C++ headers and Cython sources of numpy and pyarrow, 10; RocksDB for other systems, 61; Spark Connect's
 # server and shell, 73; TLS libraries for other systems, 4; Spark's examples, 2.
 # The archive cannot contain classes of a signed jar. So janino, which compiles every query, loses its signature. Each jar has
-# a fixed time, because Java compares an archive with the path, size and time of each jar, and layers may be built again.
+# a time that follows from its content: Java compares an archive with the path, size and time of each jar, and layers may be
+# built again.
 RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && cd lib/python3.11/site-packages \
     && find kubernetes -name __pycache__ -prune -exec rm -r {} + \
@@ -72,12 +71,13 @@ RUN cd /opt/mainstem && rm -f bin/activate* bin/Activate* \
     && rm pyspark/jars/netty-*osx* pyspark/jars/netty-*windows* \
     && zip -qd pyspark/jars/rocksdbjni-*.jar '*.dll' '*.jnilib' '*-musl.so' '*-linux32.so' '*-ppc64le.so' '*-s390x.so' '*-riscv64.so' \
     && for jar in pyspark/jars/janino-*.jar pyspark/jars/commons-compiler-*.jar; do zip -qd $jar 'META-INF/*.SF' 'META-INF/*.RSA'; done \
-    && touch -d @1500000000 pyspark/jars/*.jar
+    && for jar in pyspark/jars/*.jar; do touch -d @$((1000000000 + 0x$(sha256sum $jar | cut -c1-7))) $jar; done
 
 FROM build AS app-jars
 COPY dist/mainstem_jars-*.whl /build/wheels/
 RUN $PIP --no-index --prefix /wheels/opt/mainstem /build/wheels/*.whl \
-    && touch -d @1500000000 /wheels/opt/mainstem/lib/python3.11/site-packages/mainstem_jars/jars/*.jar
+    && for jar in /wheels/opt/mainstem/lib/python3.11/site-packages/mainstem_jars/jars/*.jar; \
+    do touch -d @$((1000000000 + 0x$(sha256sum $jar | cut -c1-7))) $jar; done
 
 FROM build AS app-wheels
 COPY dist/mainstem-*.whl /build/wheels/
@@ -101,7 +101,9 @@ COPY --from=app-wheels /wheels/ /
 USER 10001:10001
 RUN python -m mainstem.runtime.spark.class_data_sharing $MAINSTEM_CDS_ARCHIVE && find /tmp -mindepth 1 -delete
 
-FROM ${ARCHIVE} AS archive
+# A build context of this name replaces the stage, with the archive of an earlier build: it depends on the jars alone, and takes
+# a minute to write.
+FROM app-archive AS archive
 
 FROM app-libraries AS app
 LABEL org.opencontainers.image.title="mainstem" \

@@ -8,12 +8,8 @@ import pyarrow
 import pyarrow.orc
 import pyarrow.parquet
 import pytest
-import yaml
 from harness import sparks
-from harness.documents import pipeline_head
 from harness.sampling import only, sampled
-from mainstem.dataframes import query as build
-from mainstem.language.document import read_text
 from pyspark.sql import SparkSession
 
 
@@ -137,25 +133,3 @@ def test_an_empty_compressed_file_in_a_folder_has_no_rows(spark: SparkSession, t
     put(tmp_path, "json", "c", 3)
     run(spark, tmp_path, "json", [])
     assert rows_of(spark, tmp_path) == [("1", 1), (None, 3)]
-
-
-@pytest.mark.parametrize("kind", only(WITH_COLUMNS, ("parquet",)))
-@pytest.mark.parametrize("folder", ["j=5", "j=x"])
-def test_a_folder_of_another_column_gives_it_no_value(
-    spark: SparkSession, tmp_path: Path, kind: str, folder: str
-) -> None:
-    put(tmp_path, kind, "k=1/a", 1)
-    [document] = read_text(
-        yaml.safe_dump(pipeline_head("folders") | {"spec": spec(tmp_path, kind, "", None)})
-    )
-    [query] = document.graph.spec.queries
-    own = spark.newSession()
-    handle = build.start(own, build.build(own, document.graph, query), query)
-    try:
-        handle.processAllAvailable()
-        (tmp_path / "in" / "k=1").rename(tmp_path / "archived")  # Spark refuses both side by side
-        put(tmp_path, kind, f"{folder}/b", 2)
-        handle.processAllAvailable()
-    finally:
-        handle.stop()
-    assert rows_of(spark, tmp_path) == [("1", 1), (None, 2)]

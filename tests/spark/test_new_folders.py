@@ -1,6 +1,8 @@
 """Folders such as `k=v` that appear under a running query: each value is in its own column, or the query says why not."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from harness.sampling import only
 from harness.supervisor_loop import Stage, Turning
+from harness.waiting import within
 from mainstem.errors import NotReady
 from mainstem.language.model.status.states import QueryState
 from pyspark.sql import SparkSession
@@ -27,13 +30,13 @@ class Folder:
 
     def __init__(self, spark: SparkSession, path: Path, kind: str) -> None:
         self.stage = Stage(spark.newSession(), path)
-        self.path, self.kind, self.columns = path, kind, ""
+        self.path, self.kind, self.folders = path, kind, ""
 
     def put(self, name: str, number: int) -> None:
         """A new file with one row, whole at once."""
         final, written = self.path / "in" / f"{name}.{self.kind}", self.path / "written"
         final.parent.mkdir(parents=True, exist_ok=True)
-        self.columns += name.rpartition("/")[0]
+        self.folders += name.rpartition("/")[0]
         table = pyarrow.table({"id": pyarrow.array([number], pyarrow.int32())})
         if self.kind == "parquet":
             pyarrow.parquet.write_table(table, written)
@@ -41,7 +44,8 @@ class Folder:
             pyarrow.orc.write_table(table, written)
         elif self.kind == "csv":
             # A record has the columns that no folder gives.
-            written.write_text(f"{number}{',' if self.columns else ',,'}\n")
+            gives_k = re.search("(k|%6B)=", self.folders, re.IGNORECASE)
+            written.write_text(f"{number}{',' if gives_k else ',,'}\n")
         else:
             written.write_text(f"{number}\n" if self.kind == "text" else f'{{"id": {number}}}\n')
         written.rename(final)
@@ -62,7 +66,7 @@ class Folder:
         lines = [
             line for file in (self.path / "out").glob("*.json") for line in file.read_text().splitlines()
         ]
-        rows = [json.loads(line) for line in lines]
+        rows = [{name.lower(): value for name, value in json.loads(line).items()} for line in lines]
         assert not any("other" in row for row in rows)
         return sorted((int(row.get("id", row.get("value"))), row.get("k")) for row in rows)
 
@@ -86,6 +90,70 @@ def test_a_folder_that_appears_gives_its_column(spark: SparkSession, tmp_path: P
         status = turning["q"]
     assert folder.rows() == [(1, None), (2, 7), (3, 8), (4, None)]
     assert (status.state, status.restarts) == (QueryState.RUNNING, 0)
+
+
+@pytest.mark.parametrize("kind", only(KINDS, ("json", "parquet")))
+@pytest.mark.parametrize("name", ["x/k=7", "x/K=7", "x/%6B=7/y"])
+def test_below_a_glob_folders_give_their_columns_too(
+    spark: SparkSession, tmp_path: Path, kind: str, name: str
+) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    folder.put("x/a", 1)
+    with folder.stage.running(**folder.spec(path=f"{tmp_path}/in/*")) as turning:
+        turning.until(lambda: folder.rows() == [(1, None)])
+        folder.put(f"{name}/b", 2)
+        turning.until(lambda: len(folder.rows()) == 2)
+        folder.put("x/k=8/c", 3)
+        turning.until(lambda: len(folder.rows()) == 3)
+    assert folder.rows() == [(1, None), (2, 7), (3, 8)]
+
+
+@pytest.mark.parametrize("kind", only(KINDS, ("json", "parquet")))
+@pytest.mark.parametrize("name", ["k=7/b", "j=3/k=7/b"])
+def test_folders_of_another_name_give_their_column_once_the_old_ones_are_gone(
+    spark: SparkSession, tmp_path: Path, kind: str, name: str
+) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    folder.put("j=1/a", 1)
+    with folder.stage.running(**folder.spec()) as turning:
+        turning.until(lambda: folder.rows() == [(1, None)])
+        shutil.rmtree(tmp_path / "in" / "j=1")
+        folder.put(name, 2)
+        turning.until(lambda: len(folder.rows()) == 2)
+    assert folder.rows() == [(1, None), (2, 7)]
+
+
+@pytest.mark.parametrize("kind", only(("json", "csv", "parquet", "orc", "decoded"), ("json", "parquet")))
+def test_columns_keep_their_places(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """Spark moves the columns of folders to the end; a sink of csv and a UNION take columns by their place."""
+    folder = Folder(spark, tmp_path, kind)
+    folder.put("a", 1)
+    spec = folder.spec()
+    spec["views"] = [{"name": "both", "sql": "SELECT * FROM rows UNION ALL SELECT * FROM rows"}]
+    sink = {"name": "t", "csv": {"path": f"{tmp_path}/out"}}
+    spec["queries"] = [{"name": "q", "from": "both", "to": [sink]}]
+
+    def written() -> list[str]:
+        return sorted(line for file in (tmp_path / "out").glob("*.csv") for line in file.read_text().split())
+
+    with folder.stage.running(**spec) as turning:
+        turning.until(lambda: written() == ["1,,"] * 2)
+        folder.put("k=7/b", 2)
+        turning.until(lambda: len(written()) == 4)
+    assert written() == ["1,,", "1,,", "2,7,", "2,7,"]
+
+
+def test_a_stop_meanwhile_is_no_failure(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, tmp_path, "json")
+    folder.put("a", 1)
+    with folder.stage.running(**folder.spec()) as turning:
+        turning.until(lambda: folder.rows() == [(1, None)])
+        execution = turning.supervisor._queries[0].execution
+        folder.put("k=7/b", 2)
+        within(60, "the batch that fails", lambda: not execution.active)
+        turning.supervisor.drain()
+        status = turning["q"]
+    assert (status.state, status.reason) == (QueryState.INTERRUPTED, None)
 
 
 CONFLICTS = {"another name": ("k=1/a", "j=2/b"), "another level": ("k=1/a", "k=1/j=2/b")}

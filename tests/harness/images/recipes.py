@@ -70,7 +70,7 @@ def _sources(*members: str) -> list[Path]:
 def _ours(target: str, members: tuple[str, ...]) -> Callable[[store.Store, Path, str], None]:
     def fill(images: store.Store, context: Path, reference: str) -> None:
         _ingredients(context, members)
-        _build(images, context, reference, {}, target)
+        _build(images, context, reference, target)
 
     return fill
 
@@ -80,8 +80,8 @@ def _app(images: store.Store, context: Path, reference: str) -> None:
     archive = f"{_ARCHIVES}:{content_hash(base.build().path.name, *_named(_below_the_archive()))}"
     _ingredients(context, ("app/jars", "app"))
     if not images.has(archive):
-        _build(images, context, archive, {}, "app-archive")
-    _build(images, context, reference, {"ARCHIVE": archive}, "app")
+        _build(images, context, archive, "app-archive")
+    _build(images, context, reference, "app", {"archive": archive})
     images.keep(_ARCHIVES, KEPT)
 
 
@@ -131,7 +131,7 @@ def _s3(images: store.Store, context: Path, reference: str) -> None:
 
 
 def _build(
-    images: store.Store, context: Path, reference: str, arguments: Mapping[str, str], target: str
+    images: store.Store, context: Path, reference: str, target: str, stages: Mapping[str, str] | None = None
 ) -> None:
     base_image = base.build().path
     known = f"localhost/mainstem-base:{base_image.name}"
@@ -143,7 +143,7 @@ def _build(
         images.build(bottom, known, {})
         shutil.rmtree(bottom)
     stamp(context)
-    images.build(context, reference, {"BASE": known, **arguments}, target)
+    images.build(context, reference, {"BASE": known}, target, stages)
 
 
 def stamp(context: Path) -> None:

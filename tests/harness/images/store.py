@@ -27,10 +27,18 @@ class Store:
         self._prefix.append(f"--storage-driver={self._driver(root)}")
 
     def build(
-        self, context: Path, reference: str, arguments: Mapping[str, str], target: str | None = None
+        self,
+        context: Path,
+        reference: str,
+        arguments: Mapping[str, str],
+        target: str | None = None,
+        stages: Mapping[str, str] | None = None,
     ) -> None:
-        """Build the Dockerfile of a folder, from layers that are there already as far as they fit."""
+        """Build the Dockerfile of a folder, from layers that are there already as far as they fit; images replace `stages`."""
         flags = [f"--build-arg={key}={value}" for key, value in arguments.items()]
+        flags += [
+            f"--build-context={name}=container-image://{image}" for name, image in (stages or {}).items()
+        ]
         flags += [f"--target={target}"] if target else []
         # chroot: no network of its own, no cgroups, nothing that a container without Docker might lack.
         self._run(

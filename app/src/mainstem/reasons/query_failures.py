@@ -71,17 +71,17 @@ FILES_EXPIRED: Final = query_failure(
 )
 FOLDER_COLUMN_APPEARED: Final = query_failure(
     "FolderColumnAppeared",
-    "Folders such as `k=v` have appeared, and the source had no such folder when the query started. The query starts again "
-    "at once, without a failure, and has the column. So this reason is seen only if the same happens again.",
+    "Folders such as `k=v` have appeared that the source did not have when the query started. The query starts again "
+    "at once, without a failure, and has the column. So this reason shows only that the same has happened again.",
     "Find out who adds and removes these folders.",
 )
 FOLDERS_CONFLICT: Final = query_failure(
     "FoldersConflict",
     "Folders such as `k=v` do not agree: at one level they have different names, one has a level more than another, or a "
     "value does not have the type of the column. The message shows the folders or the value.",
-    "Give the folders of a level one name, and all of them the same levels. Or set `options: {recursiveFileLookup: "
-    '"true"}`: the source reads all files, and folders give no columns. A column of other values is a STRING in the '
-    "schema.",
+    "Declare a column of other values as STRING in the schema. For folders, set `options: {recursiveFileLookup: "
+    '"true"}`: the source reads all files, and folders give no columns. Or move the files that no batch has read: a file '
+    "that was read is read again in another folder, and one of a planned batch is missing there (`FilesExpired`).",
 )
 FILE_NAME_NOT_SUPPORTED: Final = query_failure(
     "FileNameNotSupported",

@@ -71,9 +71,9 @@ def is_many(options: Mapping[str, str]) -> bool:
 
 
 def known_folders(columns: Iterable[str]) -> dict[str, str]:
-    """The option with the columns that the folders `k=v` of a source give when its query starts.
+    """The option with the columns that the folders `k=v` of a stream give when the query starts.
 
-    Mainstem's jar fails a batch whose folders give another one: Spark would put its values into any column.
+    Mainstem's jar fails a batch whose folders give another one: Spark would put its values into any column, or lose them.
     """
     return {"mainstemFolders": "\n".join(columns)}
 

@@ -33,7 +33,7 @@ def files(source: FilesSource, occurrence: str) -> dict[str, str]:
     }
     flags = {"latestFirst": source.latest_first, "fileNameOnly": source.file_name_only}
     flags |= {"mainstemFailOnDataLoss": source.fail_on_data_loss}
-    report = {"mainstemSource": occurrence}
+    report = {"mainstemSource": occurrence, "mainstemPath": source.path}
     return (
         dict(source.options)
         | _texts(values)

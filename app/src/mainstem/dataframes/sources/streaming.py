@@ -162,21 +162,29 @@ def _files(source: FilesSource, context: StreamContext) -> DataFrame:
     options = source_options.files(source, occurrence)
     if context.decoding:
         return file_records.stream(session, source.path, occurrence, context.decoding, options)
-    reader = session.readStream.format(source.format).options(**options)
+    reader = session.readStream.format(source.format).options(**options).name(occurrence)
+    declared: list[str] = []
     if source.format != "text":
-        reader = reader.schema(schemas.columns(source.schema_, source.schema_file))
-    reader = reader.name(occurrence)
+        schema = schemas.columns(source.schema_, source.schema_file)
+        reader, declared = reader.schema(schema), schema.fieldNames()
     known = file_records.known_folders(_folder_columns(reader.load(source.path)))
-    rows = reader.options(**known).load(source.path)
+    rows = _in_order(reader.options(**known).load(source.path), declared)
     index = rows.metadataColumn("_metadata")["row_index"] if source.format == "parquet" else None
     return positions.with_file_position(rows, occurrence, index)
 
 
 def _folder_columns(stream: DataFrame) -> list[str]:
-    """The columns that the folders `k=v` below a path give now; with a schema, Spark moves them behind the others."""
+    """The columns that the folders `k=v` below the path of a stream give now."""
     relation = stream._jdf.queryExecution().analyzed().collectLeaves().head()  # noqa: SLF001
     names: str = relation.dataSource().sourceInfo().partitionColumns().mkString("\n")
     return names.split("\n")
+
+
+def _in_order(rows: DataFrame, declared: list[str]) -> DataFrame:
+    """The columns of a schema in its order, then those of other folders: Spark moves the columns of folders to the end."""
+    known = {name.lower() for name in declared}
+    names = [*declared, *(name for name in rows.columns if name.lower() not in known)]
+    return rows.select(*(F.col(f"`{name.replace('`', '``')}`") for name in names))
 
 
 @open_stream.register

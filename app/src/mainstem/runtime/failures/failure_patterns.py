@@ -82,7 +82,7 @@ FAILURE_PATTERNS: Final = (
     _pattern(
         r"mainstem:FilesExpired:(?P<detail>[^\n]*)",
         reasons.FILES_EXPIRED,
-        "files disappeared before their batch read them:{detail}; set failOnDataLoss: false to continue without them",
+        "files disappeared before their batch read them: {detail}; set failOnDataLoss: false to continue without them",
     ),
     _pattern(
         r"mainstem:FolderColumnAppeared: (?P<detail>[^\n]*)",
@@ -90,15 +90,15 @@ FAILURE_PATTERNS: Final = (
         "folders give a column that the source had not when the query started: {detail}",
     ),
     _pattern(
-        r"Conflicting (partition column names|directory structures) detected.*?(paths:|column names:)(?P<detail>(\s*[a-z0-9]+:/[^\n]*)+)",
+        r"Conflicting (partition column names|directory structures) detected.{0,4000}?(paths:|column names:)(?P<detail>(\s*[a-z0-9]+:/[^\n]*)+)",
         reasons.FOLDERS_CONFLICT,
-        "the folders do not agree:{detail}; give those of a level one name, or set options: "
-        '{{recursiveFileLookup: "true"}} to read all files without columns of folders',
+        "the folders do not agree: {detail}; set options: "
+        '{{recursiveFileLookup: "true"}} to read all files without columns of folders, or move files that were not read',
     ),
     _pattern(
         r"\[INVALID_PARTITION_VALUE\] Failed to cast value (?P<detail>[^\n]*? for partition column [^.\n]*)",
         reasons.FOLDERS_CONFLICT,
-        "the value of a folder does not fit its column: {detail}; rename the folder, or declare the column as STRING in the schema",
+        "the value of a folder does not fit its column: {detail}; declare the column as STRING in the schema",
     ),
     _pattern(
         r"Relative path in absolute URI: \.?(?P<detail>[^\n]*?:[^\n]*?)(\.crc)?\s*(\n|$)",

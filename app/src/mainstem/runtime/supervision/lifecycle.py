@@ -140,13 +140,12 @@ class QueryLifecycle:
     def _starts_again(self, supervised: SupervisedQuery, failure: Failure) -> bool:
         """Start a query at once that needs only another plan, unless it has done so at the same batch already."""
         attempt = FailedAttempt(failure.message, supervised.status.batch)
-        if (
-            failure.reason != reasons.FOLDER_COLUMN_APPEARED
-            or self.stop.requested
-            or supervised.failed == attempt
-        ):
+        if failure.reason != reasons.FOLDER_COLUMN_APPEARED or supervised.failed == attempt:
             return False
         supervised.failed = attempt
+        if self.stop.requested:
+            supervised.happen(QueryEvent.INTERRUPTION)
+            return True
         self._log.info(
             "the query starts again",
             query=supervised.query.name,
@@ -184,10 +183,10 @@ class QueryLifecycle:
         failure = supervised.execution.failure() if supervised.execution is not None else None
         supervised.execution = None
         supervised.show(replace(supervised.status, batch=outcome.committed))
-        if failure is not None:
+        if failure is not None and failure.reason != reasons.FOLDER_COLUMN_APPEARED:
             self.fail(supervised, replace(failure, permanent=True), self.clock.seconds())
             return
-        supervised.happen(QueryEvent.DRAIN if outcome.clean else QueryEvent.INTERRUPTION)
+        supervised.happen(QueryEvent.DRAIN if outcome.clean and failure is None else QueryEvent.INTERRUPTION)
         log_drain(self._log, supervised, outcome)
         log_unwritten(self._log, self.graph, supervised)
 

@@ -40,6 +40,7 @@ _OWNED: Final = {
     "mainstemkind": "",
     "mainstemcolumns": "schema",
     "mainstemfolders": "",
+    "mainstempath": "",
 }
 _OWNED_OF_TEXT: Final = _OWNED | {"ignorecorruptfiles": "onMalformedRecord"}
 _OWNED_OF_RECORDS: Final = (

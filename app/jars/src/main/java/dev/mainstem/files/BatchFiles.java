@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import org.apache.spark.sql.types.StructType;
@@ -38,10 +39,9 @@ final class BatchFiles implements FileIndex {
     private final String source;
     private final boolean failOnLoss;
 
-    /** The columns are those of the source's folders, also in a batch without a file in such a folder. */
-    BatchFiles(FileIndex index, StructType columns, String query, String source, boolean failOnLoss) {
+    BatchFiles(FileIndex index, FolderColumns columns, String query, String source, boolean failOnLoss) {
         this.index = index;
-        this.columns = new FolderColumns(columns);
+        this.columns = columns;
         this.query = query;
         this.source = source;
         this.failOnLoss = failOnLoss;
@@ -57,8 +57,12 @@ final class BatchFiles implements FileIndex {
         List<PartitionDirectory> folders = new ArrayList<>();
         for (PartitionDirectory folder : CollectionConverters.asJava(index.listFiles(NO_CONDITIONS, data))) {
             CollectionConverters.asJava(folder.files()).forEach(file -> existing.remove(file.getPath()));
-            InternalRow values = columns.values(index.partitionSchema(), folder.values());
-            folders.add(folder.copy(values, distinct(folder.files())));
+            if (index.partitionSchema().isEmpty() && !columns.schema().isEmpty()) {
+                folders.addAll(byPath(folder));
+            } else {
+                InternalRow values = columns.values(index.partitionSchema(), folder.values());
+                folders.add(folder.copy(values, distinct(folder.files())));
+            }
         }
         existing.values().removeIf(file -> !isData(file));
         if (!columns.schema().isEmpty() && !existing.isEmpty()) {
@@ -66,6 +70,15 @@ final class BatchFiles implements FileIndex {
         }
         folders.removeIf(folder -> !columns.match(folder.values(), partitions));
         return ArraySeq.unsafeWrapArray(folders.toArray());
+    }
+
+    /** The files of a folder, each with the values of its path. */
+    private List<PartitionDirectory> byPath(PartitionDirectory folder) {
+        List<PartitionDirectory> files = new ArrayList<>();
+        for (FileStatusWithMetadata file : CollectionConverters.asJava(distinct(folder.files()))) {
+            files.add(folder.copy(columns.values(file.getPath()), ArraySeq.unsafeWrapArray(new Object[] {file})));
+        }
+        return files;
     }
 
     /** Whether Spark reads the file in a folder: an empty file has no rows, and names such as _metadata are not data. */

@@ -1,5 +1,6 @@
 package dev.mainstem.files;
 
+import java.time.ZoneId;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -17,6 +18,9 @@ import scala.runtime.AbstractPartialFunction;
 final class FileBatches extends Rule<LogicalPlan> {
     /** Reader option: the name of the source's occurrence in its query. */
     static final String SOURCE = "mainstemsource";
+
+    /** Reader option: the path of the source. */
+    static final String PATH = "mainstempath";
 
     /** Reader option: whether a batch fails if one of its files has expired; by default true. */
     static final String FAIL_ON_LOSS = "mainstemfailondataloss";
@@ -53,11 +57,24 @@ final class FileBatches extends Rule<LogicalPlan> {
     private static LogicalPlan exact(LogicalRelation node, HadoopFsRelation files) {
         boolean fail = !"false".equals(option(files, FAIL_ON_LOSS));
         String query = files.sparkSession().sparkContext().getLocalProperty("sql.streaming.queryId");
-        FileIndex index = new BatchFiles(files.location(), files.partitionSchema(), query, option(files, SOURCE), fail);
+        FolderColumns columns = new FolderColumns(files.partitionSchema(), names(files), zone(files));
+        FileIndex index = new BatchFiles(files.location(), columns, query, option(files, SOURCE), fail);
         HadoopFsRelation exact = files.copy(
                 index, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(), files.options(),
                 files.sparkSession());
         return node.copy(exact, node.output(), node.catalogTable(), node.isStreaming(), node.stream());
+    }
+
+    /** The folders of the source's files; none if it reads all files below its path without them. */
+    static FolderNames names(HadoopFsRelation files) {
+        boolean none = option(files, PATH) == null || "true".equalsIgnoreCase(option(files, "recursivefilelookup"));
+        return none ? FolderNames.NONE : new FolderNames(option(files, PATH), files.sparkSession().sessionState().newHadoopConf());
+    }
+
+    /** The time zone of times in the names of folders, as in Spark. */
+    private static ZoneId zone(HadoopFsRelation files) {
+        String own = option(files, "timezone");
+        return ZoneId.of(own == null ? files.sparkSession().sessionState().conf().sessionLocalTimeZone() : own);
     }
 
     static String option(HadoopFsRelation files, String name) {

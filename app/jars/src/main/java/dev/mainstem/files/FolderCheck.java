@@ -1,8 +1,9 @@
 package dev.mainstem.files;
 
+import java.util.Arrays;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -12,11 +13,11 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Fails a batch whose files lie in folders such as <code>k=v</code>, if the source had no such folder when its query started.
+ * Fails a batch whose files lie in folders such as <code>k=v</code> that the source did not have when its query started.
  *
- * <p>Spark then gives the batch another column. It assigns the columns of a batch to those of the source by their place: the
- * values of <code>k</code> become those of the schema's last column, unless the number of columns differs. A query that starts
- * again has the column.
+ * <p>If it had no such folder, Spark gives the batch another column. It assigns the columns of a batch to those of the source by
+ * their place: the values of <code>k</code> become those of the schema's last column, unless the number of columns differs. If
+ * it had another one, the value is lost. A query that starts again has the column.
  */
 final class FolderCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     /** Reader option: the names of the source's folder columns, one a line, as they were when the query started. */
@@ -32,7 +33,7 @@ final class FolderCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
                 HadoopFsRelation files = FileBatches.files(node);
                 String known = files == null ? null : FileBatches.option(files, FOLDERS);
                 if (known != null) {
-                    check(files, new HashSet<>(List.of(known.toLowerCase(Locale.ROOT).split("\n"))));
+                    check(files, new HashSet<>(Arrays.asList(known.toLowerCase(Locale.ROOT).split("\n"))));
                 }
                 return BoxedUnit.UNIT;
             }
@@ -41,21 +42,21 @@ final class FolderCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     }
 
     private static void check(HadoopFsRelation files, Set<String> known) {
-        for (String name : files.partitionSchema().fieldNames()) {
-            if (!known.contains(name.toLowerCase(Locale.ROOT))) {
-                String source = FileBatches.option(files, FileBatches.SOURCE);
-                throw new RuntimeException(MESSAGE + "source '" + source + "', column " + name + where(files, name));
+        FolderNames names = FileBatches.names(files);
+        for (Path file : CollectionConverters.asJava(files.location().rootPaths())) {
+            Map<String, String> values = names.of(file);
+            values.keySet().removeAll(known);
+            values.keySet().forEach(column -> fail(files, column, " of " + file));
+        }
+        for (String column : files.partitionSchema().fieldNames()) {
+            if (!known.contains(column.toLowerCase(Locale.ROOT))) {
+                fail(files, column, "");
             }
         }
     }
 
-    /** The first file whose folder gives the column. */
-    private static String where(HadoopFsRelation files, String column) {
-        return CollectionConverters.asJava(files.location().rootPaths()).stream()
-                .map(Path::toString)
-                .filter(path -> path.contains("/" + column + "="))
-                .findFirst()
-                .map(path -> " of " + path)
-                .orElse("");
+    private static void fail(HadoopFsRelation files, String column, String place) {
+        String source = FileBatches.option(files, FileBatches.SOURCE);
+        throw new RuntimeException(MESSAGE + "source '" + source + "', column " + column + place);
     }
 }

@@ -1,13 +1,19 @@
 package dev.mainstem.files;
 
+import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.execution.datasources.PartitioningUtils;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 import scala.collection.immutable.Seq;
@@ -17,9 +23,14 @@ import scala.runtime.AbstractPartialFunction;
 /** The columns that a source has by the names of its folders, such as <code>k=v</code>. */
 final class FolderColumns {
     private final StructType columns;
+    private final FolderNames names;
+    private final ZoneId zone;
 
-    FolderColumns(StructType columns) {
+    /** The columns are those of the source's folders, also in a batch without a file in such a folder. */
+    FolderColumns(StructType columns, FolderNames names, ZoneId zone) {
         this.columns = columns;
+        this.names = names;
+        this.zone = zone;
     }
 
     StructType schema() {
@@ -29,6 +40,20 @@ final class FolderColumns {
     /** The values of files in no such folder: all are NULL. */
     InternalRow outside() {
         return new GenericInternalRow(columns.length());
+    }
+
+    /** The values of a file's folders by its path, where Spark finds none: in a batch of a source whose path has a glob. */
+    InternalRow values(Path file) {
+        Map<String, String> texts = names.of(file);
+        GenericInternalRow row = new GenericInternalRow(columns.length());
+        for (int place = 0; place < columns.length(); place++) {
+            StructField column = columns.apply(place);
+            String text = texts.get(column.name().toLowerCase(Locale.ROOT));
+            if (text != null) {
+                row.update(place, PartitioningUtils.castPartValueToDesiredType(column.dataType(), text, zone));
+            }
+        }
+        return row;
     }
 
     /** The values of a folder by name, because the folders of a batch may have other columns: NULL for a missing one. */

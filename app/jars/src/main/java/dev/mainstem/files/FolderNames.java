@@ -1,0 +1,53 @@
+package dev.mainstem.files;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+
+/**
+ * The folders such as <code>k=v</code> between the path of a source and a file, by the rules of Spark's PartitioningUtils.
+ *
+ * <p>For a path with a glob they are those below the folder that it matches, as when Spark looks for them at the start of a
+ * query. In a batch Spark has only files, and then finds none.
+ */
+final class FolderNames {
+    /** No folder gives a column. */
+    static final FolderNames NONE = new FolderNames(Integer.MAX_VALUE);
+
+    private final int depth;
+
+    private FolderNames(int depth) {
+        this.depth = depth;
+    }
+
+    /** For the source's path, which may be relative to Hadoop's working directory. */
+    FolderNames(String path, Configuration configuration) {
+        Path root = new Path(path);
+        try {
+            this.depth = root.getFileSystem(configuration).makeQualified(root).depth();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** Column in lower case to its text. */
+    Map<String, String> of(Path file) {
+        Map<String, String> values = new LinkedHashMap<>();
+        for (Path folder = file.getParent(); folder != null && folder.depth() > depth; folder = folder.getParent()) {
+            String name = folder.getName();
+            int end = name.indexOf('=');
+            if (end > 0) {
+                String column = ExternalCatalogUtils.unescapePathName(name.substring(0, end)).toLowerCase(Locale.ROOT);
+                values.putIfAbsent(column, ExternalCatalogUtils.unescapePathName(name.substring(end + 1)));
+            } else if (!values.isEmpty()) {
+                break;
+            }
+        }
+        return values;
+    }
+}
