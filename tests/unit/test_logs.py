@@ -2,10 +2,14 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 from mainstem import logs
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +73,26 @@ def test_json_lines_carry_component_level_and_time(capsys: pytest.CaptureFixture
         "component": "spark",
         "level": "warning",
     }
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (TimeoutError(), "TimeoutError"),
+        (ValueError(" \n"), "ValueError"),
+        (OSError(5, "token=abc"), "[Errno 5] token=*****"),
+    ],
+)
+def test_an_error_always_has_a_text(capsys: pytest.CaptureFixture[str], error: Exception, text: str) -> None:
+    logs.configure("json", verbose=False)
+    logs.get("status").warning("no answer", error=error)
+    assert json.loads(capsys.readouterr().err)["error"] == text
+
+
+def test_no_line_turns_an_error_into_its_text_itself() -> None:
+    """Many errors have no text; the logs write their type then."""
+    sources = [path for folder in ("app/src", "operator/src") for path in (ROOT / folder).rglob("*.py")]
+    assert [str(path) for path in sources if "error=str(error)" in path.read_text(encoding="utf-8")] == []
 
 
 def test_debug_lines_are_shown_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,16 @@ def test_no_event_without_a_transition(conditions: list[Condition]) -> None:
     assert events(status, {}) == ()
 
 
+@given(FOUND)
+def test_the_event_ready_is_posted_only_if_ready_is_true(conditions: list[Condition]) -> None:
+    entries = rendered(
+        with_summary([*conditions, Condition("DriverRunning", TRUE, "R")], "Running"), (), 1, NOW
+    )
+    posted = events({"phase": "Starting"}, {"phase": "Running", "conditions": entries})
+    [ready] = [entry for entry in entries if entry["type"] == "Ready"]
+    assert ("Ready" in [event.reason for event in posted]) == (ready["status"] == TRUE)
+
+
 @given(st.integers(0, 200), st.integers(1, 600), st.integers(1, 600))
 def test_waits_grow_up_to_the_maximum(count: int, backoff: int, more: int) -> None:
     restart = Restart.model_validate(

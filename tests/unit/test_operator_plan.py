@@ -221,7 +221,7 @@ def test_a_failed_init_container_shows_its_reason() -> None:
     pipeline = body(status=status("Starting", body()))
     given = {"name": "fetch", "state": {"waiting": {"reason": "ErrImagePull", "message": "no such image"}}}
     waits = pod(pipeline, state={"waiting": {"reason": "PodInitializing"}}, initContainerStatuses=[given])
-    assert condition(next_step(pipeline, waits), "Ready") == ("False", "ErrImagePull", "no such image")
+    assert condition(next_step(pipeline, waits), "Ready") == ("False", "ImagePullBackOff", "no such image")
 
 
 def test_a_long_message_of_the_scheduler_is_truncated() -> None:
@@ -289,6 +289,26 @@ def test_a_running_driver_is_evaluated_by_its_report(
         stalled,
     ]
     assert plan.requeue is not None
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason", "message"),
+    [
+        (reported("Idle", "Completed", lag=0), "Idle", "no query has new data to read"),
+        (reported("Waiting", "Failed", lag=0), "Idle", "no query has new data to read"),
+        (reported("Idle", lag=7612), "RowsPending", "a is Idle; 7,612 records are not read yet"),
+        (reported("Running", "Idle", lag=0), "RowsPending", "lately: a is Running"),
+        (reported("Starting", "Idle", lag=0), "RowsPending", "lately: a is Starting"),
+        (reported("Running", "Idle", lag=7612, rowsPerSecond=3), "RowsRead", "at least one query reads rows"),
+    ],
+)
+def test_data_is_idle_only_without_lag_and_without_a_batch(
+    driver: dict[str, Any], reason: str, message: str
+) -> None:
+    pipeline = body(status=status("Starting", body()) | driver)
+    shown = condition(next_step(pipeline, running(pipeline)), "DataFlowing")
+    assert shown[1] == reason
+    assert shown[2].endswith(message)
 
 
 @pytest.mark.parametrize(

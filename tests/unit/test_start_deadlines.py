@@ -115,7 +115,7 @@ def test_a_pod_without_a_node_is_never_replaced() -> None:
 
 
 def test_the_wait_before_a_replacement_never_exceeds_its_limit() -> None:
-    limit = deadline("ErrImagePull", has_node=True)
+    limit = deadline("ImagePullBackOff", has_node=True)
     waits_for = [
         replaced_after(limit, Failures(0, FailureClass.INFRASTRUCTURE, "Evicted", 1, count))
         for count in range(9)

@@ -58,7 +58,7 @@ def configure(log_format: LogFormat, *, verbose: bool) -> None:
             structlog.stdlib.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            _redact,
+            redacted,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
@@ -84,5 +84,14 @@ def redact(text: str) -> str:
     return _SECRETS.sub(lambda match: f"{match[1] or match[3]}*****", text)
 
 
-def _redact(_logger: Any, _method: str, event: Any) -> Any:
-    return {key: redact(value) if isinstance(value, str) else value for key, value in event.items()}
+def error_text(error: BaseException) -> str:
+    """The text of an error, or its type: many errors, such as those of timeouts, have no text."""
+    return str(error).strip() or type(error).__name__
+
+
+def redacted(_logger: Any, _method: str, event: Any) -> Any:
+    """The event of a line with the text of its errors, and without credentials; a processor of structlog."""
+    texts = {
+        key: error_text(value) if isinstance(value, BaseException) else value for key, value in event.items()
+    }
+    return {key: redact(value) if isinstance(value, str) else value for key, value in texts.items()}

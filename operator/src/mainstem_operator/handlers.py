@@ -10,6 +10,7 @@ import kopf
 import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
 from mainstem import reasons
+from mainstem.logs import error_text
 from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name, trial_name
 
 from mainstem_operator.api.fence import Fence
@@ -212,9 +213,17 @@ class Operator:
 
     def _log_error(self, body: kopf.Body, error: Exception, failures: int) -> None:
         labels = {"namespace": body.meta.namespace, "pipeline": body.meta.name}
-        text = (str(error) or type(error).__name__).splitlines()[0]
+        text = error_text(error).splitlines()[0]
         log = self._log.error if failures == 0 else self._log.debug  # once for consecutive failures
-        log("cannot reconcile", **labels, error=text, kind=type(error).__name__, exc_info=failures == 0)
+        # What the API server answers, or that it does not, mends itself; a fault of the operator needs its place.
+        is_fault = not isinstance(error, (ApiError, *NO_ANSWER))
+        log(
+            "cannot reconcile",
+            **labels,
+            error=text,
+            kind=type(error).__name__,
+            exc_info=is_fault and failures == 0,
+        )
         # A server that does not answer accepts no event either.
         if failures == 0 and not isinstance(error, NO_ANSWER):
             _post(body, PipelineEvent("Warning", reasons.RECONCILE_FAILED, text))

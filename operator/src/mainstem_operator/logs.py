@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 import structlog
-from mainstem.logs import redact
+from mainstem.logs import redacted
 
 from mainstem_operator.settings import LogFormat, LogLevel
 
@@ -17,7 +17,7 @@ def configure(log_format: LogFormat, level: LogLevel) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _resource,
         structlog.processors.format_exc_info,
-        _redacted,
+        redacted,
     ]
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -52,7 +52,3 @@ def _resource(_logger: Any, _method: str, event: Any) -> Any:
     if isinstance(reference, dict):
         event["namespace"], event["pipeline"] = reference.get("namespace"), reference.get("name")
     return event
-
-
-def _redacted(_logger: Any, _method: str, event: Any) -> Any:
-    return {key: redact(value) if isinstance(value, str) else value for key, value in event.items()}

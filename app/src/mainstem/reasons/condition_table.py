@@ -66,7 +66,6 @@ CONDITION_ROWS: Final = (
         "False",
         (
             conditions.IMAGE_PULL_BACK_OFF,
-            conditions.ERR_IMAGE_PULL,
             conditions.ERR_IMAGE_NEVER_PULL,
             conditions.INVALID_IMAGE_NAME,
             conditions.CREATE_CONTAINER_CONFIG_ERROR,
@@ -185,6 +184,7 @@ CONDITION_ROWS: Final = (
     ConditionRow("QueriesActive", "Unknown", (conditions.NOT_YET_REPORTED,), _NOT_REPORTED),
     ConditionRow("DataFlowing", "True", (healthy.ROWS_READ,)),
     ConditionRow("DataFlowing", "Unknown", (healthy.IDLE,)),
+    ConditionRow("DataFlowing", "Unknown", (healthy.ROWS_PENDING,)),
     ConditionRow("DataFlowing", "Unknown", (conditions.NOT_YET_REPORTED,), _NOT_REPORTED),
     ConditionRow(
         "Degraded",

@@ -12,7 +12,11 @@ ALL_ACTIVE: Final = Reason(
 AS_EXPECTED: Final = Reason("AsExpected", "Everything runs as the document describes.")
 COMPLETED: Final = Reason("Completed", "Every query has read all its input, and the driver has ended.")
 DRAINED: Final = Reason("Drained", "The driver has stopped after its running batches.")
-IDLE: Final = Reason("Idle", "There is nothing to read. This is not an error.")
+IDLE: Final = Reason("Idle", "There is nothing to read, and no batch runs. This is not an error.")
+ROWS_PENDING: Final = Reason(
+    "RowsPending",
+    "Records are not read yet, or a batch runs that has not reported its rows. The message has the queries.",
+)
 PROGRESSING: Final = Reason("Progressing", "No query is stalled.")
 READY: Final = Reason("Ready", "The event of the phase `Running`: every query is active.")
 DOCUMENT_APPLIED: Final = Reason(

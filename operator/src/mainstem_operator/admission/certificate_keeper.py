@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 from mainstem import reasons
+from mainstem.logs import error_text
 from mainstem.names import OPERATOR
 
 from mainstem_operator.admission.certificates import Certificates, encoded, ends_at, issue, needs_renewal
@@ -68,7 +69,7 @@ class CertificateKeeper:
                 async with asyncio.timeout(_READ_SECONDS):
                     await self.step()
             except Exception as error:  # noqa: BLE001 - no error may end the keeper
-                trouble = str(error) or type(error).__name__
+                trouble = error_text(error)
                 if trouble != self._trouble:
                     self._log.error(
                         "the webhook has a problem",
@@ -97,7 +98,7 @@ class CertificateKeeper:
             if not self._hosts:
                 raise
             # The leader replaces what is not a certificate.
-            self._log.warning("the Secret has no certificate", secret=self._name, error=str(error))
+            self._log.warning("the Secret has no certificate", secret=self._name, error=error)
 
     async def _maintain(self, secret: Object, current: Certificates | None) -> None:
         """Publish the authorities, before the Secret has the certificate: API servers trust it once replicas serve it."""

@@ -120,9 +120,7 @@ class AdmissionServer:
                 problems = await self._validators.problems(review.namespace, review.new)
                 warnings = await self._warnings(review) if not problems else ()
         except Exception as error:  # noqa: BLE001 - no error of the webhook may reject a document
-            self._log.error(
-                "the webhook cannot check a document", namespace=review.namespace, error=str(error)
-            )
+            self._log.error("the webhook cannot check a document", namespace=review.namespace, error=error)
             return _not_checked(review, "the validation process has failed")
         answer = decision(review, problems, warnings)
         WEBHOOK_REVIEWS.labels(result="allowed" if answer["response"]["allowed"] else "denied").inc()

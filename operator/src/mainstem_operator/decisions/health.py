@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainstem import reasons
-from mainstem.language.model.status.states import FINAL, OUTAGES, is_active, tally
+from mainstem.language.model.status.states import FINAL, OUTAGES, QueryState, is_active, tally
 
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
 from mainstem_operator.observed.pod_status import PodWarning
@@ -17,6 +17,9 @@ STALLED_SECONDS: Final = 600.0
 """A batch may take so much longer than the one before; each pause between two restarts of a query is shorter."""
 _MEMORY_LOSSES: Final = (reasons.EXECUTOR_OOM_KILLED, reasons.EXECUTOR_OUT_OF_MEMORY)
 """Reasons that a driver reports for an executor."""
+
+_QUIET: Final = FINAL | {QueryState.IDLE, QueryState.WAITING}
+"""States in which a query reads nothing, and needs nothing but new data."""
 
 Status = Mapping[str, Any]
 
@@ -65,14 +68,24 @@ def queries_active(status: Status, attempt: int) -> Condition:
 
 
 def data_flowing(status: Status, attempt: int) -> Condition:
-    """Whether queries read rows; unknown while there is no new data."""
+    """Whether queries read rows; unknown while there is no new data, or while a batch runs whose rows are not reported."""
     name = "DataFlowing"
     if not reported(status, attempt):
         return Condition(name, UNKNOWN, reasons.NOT_YET_REPORTED)
     queries = status.get("queries", ())
     if any(query["state"] in ("Running", "Idle") and query.get("rowsPerSecond") for query in queries):
         return Condition(name, TRUE, reasons.ROWS_READ, "at least one query reads rows")
+    busy = [query for query in queries if query["state"] not in _QUIET or query.get("lag")]
+    if busy:
+        return Condition(name, UNKNOWN, reasons.ROWS_PENDING, _pending(busy))
     return Condition(name, UNKNOWN, reasons.IDLE, "no query has new data to read")
+
+
+def _pending(busy: Sequence[Status]) -> str:
+    """What the queries do that read no rows now and are not idle, and how many records they have not read."""
+    states = ", ".join(f"{query['name']} is {query['state']}" for query in busy)
+    lag = sum(query.get("lag") or 0 for query in busy)
+    return f"no batch has read rows lately: {states}" + (f"; {lag:,} records are not read yet" if lag else "")
 
 
 def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning | None = None) -> Condition:

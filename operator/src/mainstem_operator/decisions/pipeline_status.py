@@ -195,11 +195,10 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
     ):  # the condition's own event has the reason
         ready = now["DriverRunning"] if new["phase"] != "Running" else now["Ready"]
         kind = "Warning" if new["phase"] in _WARNINGS else "Normal"
-        new_events.append(
-            PipelineEvent(
-                kind, _CALLED.get(new["phase"], new["phase"]), f"{ready['reason']}: {ready['message']}"
-            )
-        )
+        called = _CALLED.get(new["phase"], new["phase"])
+        if called == reasons.READY and ready["status"] != TRUE:  # the driver still takes a document over
+            called = reasons.named(ready["reason"])
+        new_events.append(PipelineEvent(kind, called, f"{ready['reason']}: {ready['message']}"))
     driver, was = now.get("DriverRunning"), before.get("DriverRunning")
     if driver and driver["reason"] == _NODE_SILENT and _differs(driver, was):
         new_events.append(PipelineEvent("Warning", reasons.named(driver["reason"]), driver["message"]))

@@ -27,7 +27,6 @@ _EXECUTORS: Final = ("spec.executors", "spec.image")
 _CONNECTIONS: Final = ("spec.connections", "the connection")
 _PULL: Final = (
     reasons.IMAGE_PULL_BACK_OFF,
-    reasons.ERR_IMAGE_PULL,
     reasons.ERR_IMAGE_NEVER_PULL,
     reasons.INVALID_IMAGE_NAME,
 )

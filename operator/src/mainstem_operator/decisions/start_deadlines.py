@@ -37,7 +37,6 @@ _BY_REASON: Final[Mapping[str, Deadline]] = {
     **dict.fromkeys(
         (
             reasons.IMAGE_PULL_BACK_OFF,
-            reasons.ERR_IMAGE_PULL,
             reasons.ERR_IMAGE_NEVER_PULL,
             reasons.INVALID_IMAGE_NAME,
         ),

@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 from mainstem import reasons
+from mainstem.logs import error_text
 
 from mainstem_operator.api.fence import Fence, clock
 from mainstem_operator.api.kubernetes_api import LEASE, NO_ANSWER, ApiError, KubernetesApi, Object
@@ -93,7 +94,7 @@ class Election:
             async with asyncio.timeout(_RELEASE_SECONDS):
                 await self._cluster.replace(self._manifest(self._own, is_held=False))
         except (ApiError, *NO_ANSWER) as error:
-            self._log.warning("the operator could not release the Lease", error=str(error))
+            self._log.warning("the operator could not release the Lease", error=error)
 
     async def _pause(self) -> None:
         """Wait for the next look, for a random time: two operators that were in conflict should not be so again."""
@@ -105,14 +106,14 @@ class Election:
             async with asyncio.timeout(seconds):
                 done = await step()
         except Exception as error:  # noqa: BLE001 - no error may end the election
-            if str(error) != self.trouble:
+            if error_text(error) != self.trouble:
                 self._log.error(
                     "the operator waits",
                     reason=reasons.LEASE_UNAVAILABLE,
                     namespace=self._namespace,
-                    error=str(error),
+                    error=error,
                 )
-            self.trouble = str(error) or type(error).__name__
+            self.trouble = error_text(error)
             return False
         self.trouble = ""
         return done

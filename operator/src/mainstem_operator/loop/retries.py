@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mainstem.backoff import pause_seconds
+from mainstem.logs import error_text
 
 
 _FIRST_SECONDS: Final = 2.0
@@ -44,5 +45,5 @@ def failed_step(
     count = (before.count if before and is_same else 0) + 1
     longest = _PENDING_SECONDS if is_pending else _LONGEST_SECONDS
     wait = pause_seconds(count, _FIRST_SECONDS, longest)
-    words = str(error) or type(error).__name__
+    words = error_text(error)
     return FailedStep(pod_uid, words[:_LONGEST_MESSAGE], count, now + wait, is_pending)

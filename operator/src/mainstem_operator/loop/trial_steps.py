@@ -52,7 +52,7 @@ async def carry_out(
 def _warn(observation: Observation, error: Exception) -> None:
     about = observation.body["metadata"]
     labels = {"namespace": about["namespace"], "pipeline": about["name"]}
-    _LOG.warning("the trial pod is neither created nor deleted", **labels, error=str(error))
+    _LOG.warning("the trial pod is neither created nor deleted", **labels, error=error)
 
 
 async def _stop(cluster: KubernetesApi, cache: PipelineCache) -> bool:

@@ -130,7 +130,10 @@ def waits_for(pod: Object) -> tuple[reasons.Reason, str]:
     for container in (_container(pod), *status.get("initContainerStatuses", ())):
         waiting = container.get("state", {}).get("waiting", {})
         if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-            return reasons.named(waiting["reason"]), str(waiting.get("message", ""))
+            # The kubelet turns from one of them to the other with each try.
+            is_pull = waiting["reason"] == reasons.ERR_IMAGE_PULL
+            reason = reasons.IMAGE_PULL_BACK_OFF if is_pull else reasons.named(waiting["reason"])
+            return reason, str(waiting.get("message", ""))
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             reason = reasons.named(f"Driver{condition.get('reason', 'Unschedulable')}")

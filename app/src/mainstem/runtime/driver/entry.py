@@ -33,7 +33,7 @@ def main(file: str, *, verbose: bool) -> int:
         end.came(outcome, error.reason, _words(error))
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the operator gets a report of any error
-        logs.get("mainstem").exception("an internal error of Mainstem", error=str(error))
+        logs.get("mainstem").exception("an internal error of Mainstem", error=error)
         end.came("failed", reasons.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
         return int(Exit.INTERNAL)
     else:

@@ -128,7 +128,7 @@ class StatusWriter:
             self._write(last=last)
         except Exception as error:  # noqa: BLE001 - a bug here must not stop the status for good
             if not self._pace.failures:
-                self._log.exception("the status cannot be written", error=str(error))
+                self._log.exception("the status cannot be written", error=error)
             self._pace.tried(self._clock.seconds(), succeeded=False)
 
     def _look_for_executors(self) -> None:

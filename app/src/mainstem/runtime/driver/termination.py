@@ -46,9 +46,7 @@ def write(file: Path, message: str) -> None:
     try:
         file.write_text(message, encoding="utf-8")
     except OSError as error:
-        logs.get("mainstem").warning(
-            "the termination message cannot be written", file=str(file), error=str(error)
-        )
+        logs.get("mainstem").warning("the termination message cannot be written", file=str(file), error=error)
 
 
 def _cut(message: str, most: int) -> str:

@@ -82,7 +82,7 @@ class Listeners:
         try:
             delivered = _event(method, event)
         except Exception as error:  # noqa: BLE001 - Spark is ending, or has a new kind of event
-            self._log.debug("an event cannot be read", method=method, error=str(error))
+            self._log.debug("an event cannot be read", method=method, error=error)
             return
         for name, listener in self._listeners:
             try:
