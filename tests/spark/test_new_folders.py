@@ -57,7 +57,7 @@ class Folder:
             files["format"] = "text"
             source["decode"] = {"json": {"schema": SCHEMA}}
         elif self.kind != "text":
-            files["schema"] = SCHEMA
+            files.setdefault("schema", SCHEMA)
         sink = {"name": "t", "json": {"path": f"{self.path}/out"}}
         return {"sources": [source], "queries": [{"name": "q", "from": "rows", "to": [sink]}]}
 
@@ -141,6 +141,43 @@ def test_columns_keep_their_places(spark: SparkSession, tmp_path: Path, kind: st
         folder.put("k=7/b", 2)
         turning.until(lambda: len(written()) == 4)
     assert written() == ["1,,", "1,,", "2,7,", "2,7,"]
+
+
+@pytest.mark.parametrize("kind", only(KINDS, ("json", "parquet")))
+@pytest.mark.parametrize("below", sampled(["", "x/"], every=2))
+def test_a_query_starts_again_once_its_folders_are_gone(
+    spark: SparkSession, tmp_path: Path, kind: str, below: str
+) -> None:
+    """When a query starts, Spark plans its last batch once more, with files that may be gone."""
+    folder = Folder(spark, tmp_path, kind)
+    spec = folder.spec(path=f"{tmp_path}/in/{'*' if below else ''}")
+    folder.put(f"{below}k=7/a", 1)
+    with folder.stage.running(**spec) as turning:
+        turning.until(lambda: folder.rows() == [(1, 7)])
+    shutil.rmtree(tmp_path / "in" / f"{below}k=7")
+    folder.folders = ""
+    folder.put(f"{below}b", 2)
+    with folder.stage.running(**spec) as turning:
+        turning.until(lambda: len(folder.rows()) == 2)
+    assert folder.rows() == [(1, 7), (2, None)]
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+@pytest.mark.parametrize(("name", "value"), [("a%252Fb", "a%2Fb"), ("x y", "x y"), ("007", "007")])
+def test_below_a_glob_texts_of_folders_are_as_elsewhere(
+    spark: SparkSession, tmp_path: Path, kind: str, name: str, value: str
+) -> None:
+    folder = Folder(spark, tmp_path, kind)
+    folder.put(f"x/k={name}/a", 1)
+    for number, place in enumerate(("in", "in/*")):
+        out = tmp_path / "out" / str(number)
+        spec = folder.spec(path=f"{tmp_path}/{place}", schema="id INT, k STRING, other INT")
+        spec["checkpoints"] = {"location": f"{tmp_path}/checkpoints/{number}"}
+        spec["queries"][0]["to"] = [{"name": "t", "json": {"path": str(out)}}]
+        with folder.stage.running(**spec) as turning:
+            turning.until(lambda out=out: any(out.glob("*.json")))
+    written = [json.loads(file.read_text()) for file in (tmp_path / "out").glob("*/*.json")]
+    assert written == [{"id": 1, "k": value}] * 2
 
 
 def test_a_stop_meanwhile_is_no_failure(spark: SparkSession, tmp_path: Path) -> None:

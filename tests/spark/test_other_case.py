@@ -33,6 +33,10 @@ CASES = {
     "beside the column's own key": Case(['{"id": 3, "ID": 4}', '{"ID": 4, "id": null}']),
     "another key": Case(['{"id": 3, "number": 4, "ids": 5}']),
     "a column without a key": Case(['{"id": 3}']),
+    "a large record": Case([json.dumps({"ID": 1, "name": "n" * 17_000})]),
+    "beside malformed records": Case(
+        ['{"ID": 3, "name": "c"}', *['{"id": "x"}'] * 9], "'ID' instead of id", {"onMalformedRecord": "drop"}
+    ),
     "no object": Case(['{"ID": 3', "[1]", "", '{"id": 3}'], settings={"onMalformedRecord": "drop"}),
 }
 
@@ -54,6 +58,21 @@ def test_the_status_names_a_key_in_another_case(spark: SparkSession, tmp_path: P
     expected = ("KeysDifferInCase", spelled) if spelled else (None, "")
     assert (status.state, status.reason) == (QueryState.RUNNING, expected[0])
     assert expected[1] in (status.message or "")
+
+
+@pytest.mark.S12
+def test_columns_that_folders_give_have_no_keys(spark: SparkSession, tmp_path: Path) -> None:
+    stage = Stage(spark.newSession(), tmp_path)
+    (tmp_path / "lines" / "id=7").mkdir(parents=True)
+    (tmp_path / "lines" / "id=7" / "a.json").write_text('{"ID": 1}\n')
+    files = {"path": f"{tmp_path}/lines", "format": "json", "schema": "id INT"}
+    with stage.running(
+        sources=[{"name": "lines", "files": files}], queries=[stage.query("lines", "table")]
+    ) as turning:
+        turning.until(lambda: turning["to-table"].input_rows == 1)
+        status = turning["to-table"]
+    assert (status.state, status.reason) == (QueryState.RUNNING, None)
+    assert [row["id"] for row in stage.rows("table")] == [7]
 
 
 @pytest.mark.S12

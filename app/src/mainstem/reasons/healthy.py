@@ -15,7 +15,8 @@ DRAINED: Final = Reason("Drained", "The driver has stopped after its running bat
 IDLE: Final = Reason("Idle", "There is nothing to read, and no batch runs. This is not an error.")
 ROWS_PENDING: Final = Reason(
     "RowsPending",
-    "Records are not read yet, or a batch runs that has not reported its rows. The message has the queries.",
+    "Records are not read yet, or a batch runs that has not reported its rows. The message has the queries. A continuous "
+    "query never reports rows, and so has this reason.",
 )
 PROGRESSING: Final = Reason("Progressing", "No query is stalled.")
 READY: Final = Reason("Ready", "The event of the phase `Running`: every query is active.")

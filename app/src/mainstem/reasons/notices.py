@@ -19,7 +19,7 @@ WATERMARK_AHEAD: Final = Reason(
 KEYS_DIFFER_IN_CASE: Final = Reason(
     "KeysDifferInCase",
     "JSON objects have a key that differs from a column only in case, such as `ID` for `id`. Keys are case-sensitive, so the "
-    "column is NULL. The driver looks at one record of each batch, among those in which a column is NULL.",
+    "column is NULL. The driver looks at one record of each batch, of at most 16 KiB, among those in which a column is NULL.",
     "Write the key in the schema as the objects have it. A view can give the column another name.",
 )
 RECONCILE_FAILED: Final = Reason(

@@ -18,8 +18,8 @@ STALLED_SECONDS: Final = 600.0
 _MEMORY_LOSSES: Final = (reasons.EXECUTOR_OOM_KILLED, reasons.EXECUTOR_OUT_OF_MEMORY)
 """Reasons that a driver reports for an executor."""
 
-_QUIET: Final = FINAL | {QueryState.IDLE, QueryState.WAITING}
-"""States in which a query reads nothing, and needs nothing but new data."""
+_QUIET: Final = (QueryState.IDLE, QueryState.WAITING)
+"""States of a query that reads nothing, and needs nothing but new data."""
 
 Status = Mapping[str, Any]
 
@@ -75,7 +75,12 @@ def data_flowing(status: Status, attempt: int) -> Condition:
     queries = status.get("queries", ())
     if any(query["state"] in ("Running", "Idle") and query.get("rowsPerSecond") for query in queries):
         return Condition(name, TRUE, reasons.ROWS_READ, "at least one query reads rows")
-    busy = [query for query in queries if query["state"] not in _QUIET or query.get("lag")]
+    ended = [query for query in queries if query["state"] in FINAL]
+    busy = [
+        query
+        for query in queries
+        if query not in ended and (query["state"] not in _QUIET or query.get("lag"))
+    ]
     if busy:
         return Condition(name, UNKNOWN, reasons.ROWS_PENDING, _pending(busy))
     return Condition(name, UNKNOWN, reasons.IDLE, "no query has new data to read")

@@ -161,7 +161,6 @@ def driver_part(observation: Observation) -> dict[str, Any] | None:
     return tidied(observation.status)
 
 
-_CALLED: Final = {"Starting": reasons.DRIVER_STARTING, "Running": reasons.READY}
 _WARNINGS: Final = ("Invalid", "Failed", "BackingOff")
 _NODE_SILENT: Final = reasons.NODE_SILENT
 _SILENT: Final = (
@@ -190,19 +189,24 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
     new_events = []
     now = {condition["type"]: condition for condition in new["conditions"]}
     before = {condition["type"]: condition for condition in old.get("conditions", ())}
-    if (
-        new["phase"] != old.get("phase") and new["phase"] != "Degraded"
-    ):  # the condition's own event has the reason
-        ready = now["DriverRunning"] if new["phase"] != "Running" else now["Ready"]
+    if new["phase"] not in (
+        old.get("phase"),
+        "Degraded",
+        "Running",
+    ):  # the conditions' own events have the reasons
         kind = "Warning" if new["phase"] in _WARNINGS else "Normal"
-        called = _CALLED.get(new["phase"], new["phase"])
-        if called == reasons.READY and ready["status"] != TRUE:  # the driver still takes a document over
-            called = reasons.named(ready["reason"])
-        new_events.append(PipelineEvent(kind, called, f"{ready['reason']}: {ready['message']}"))
+        entry = now["DriverRunning"]
+        called = reasons.DRIVER_STARTING if new["phase"] == "Starting" else new["phase"]
+        new_events.append(PipelineEvent(kind, called, f"{entry['reason']}: {entry['message']}"))
     driver, was = now.get("DriverRunning"), before.get("DriverRunning")
     if driver and driver["reason"] == _NODE_SILENT and _differs(driver, was):
         new_events.append(PipelineEvent("Warning", reasons.named(driver["reason"]), driver["message"]))
-    if new_event := _applied(old, new, before.get(DOCUMENT_APPLIED), now.get(DOCUMENT_APPLIED)):
+    applied = _applied(old, new, before.get(DOCUMENT_APPLIED), now.get(DOCUMENT_APPLIED))
+    if applied is not None:
+        new_events.append(applied)
+    if (applied is None or applied.reason != reasons.DOCUMENT_APPLIED) and (
+        new_event := _ready(old, new, before.get("Ready"), now["Ready"])
+    ):
         new_events.append(new_event)
     if new_event := _tried(old, new):
         new_events.append(new_event)
@@ -213,6 +217,17 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
                 PipelineEvent("Warning", reasons.named(condition["reason"]), condition["message"])
             )
     return tuple(new_events)
+
+
+def _ready(
+    old: Mapping[str, Any], new: Mapping[str, Any], was: Mapping[str, Any] | None, now: Mapping[str, Any]
+) -> PipelineEvent | None:
+    """The event of a pipeline that has become ready."""
+    if new["phase"] != "Running" or now["status"] != TRUE:
+        return None
+    if old.get("phase") == "Running" and was is not None and was["status"] == TRUE:
+        return None
+    return PipelineEvent("Normal", reasons.READY, f"{now['reason']}: {now['message']}")
 
 
 def _tried(old: Mapping[str, Any], new: Mapping[str, Any]) -> PipelineEvent | None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from math import inf
 from typing import Any, Final
@@ -26,6 +26,7 @@ from mainstem_operator.loop.pipeline_cache import PipelineCache, PodCheck
 from mainstem_operator.loop.retries import failed_step
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.rejections import StepFailure
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision
@@ -57,7 +58,7 @@ class Reconciler:
         for _ in range(_STEPS):
             observation = await self._observer.observe(cache)
             next_plan = plan(observation)
-            changed = await self._apply(cache, next_plan, post_event)
+            changed = await self._apply(cache, observation, next_plan, post_event)
             if not changed:
                 changed = await trial_steps.carry_out(
                     self._cluster, cache, observation, next_plan, self._settings
@@ -72,9 +73,11 @@ class Reconciler:
             next_plan = replace(next_plan, requeue=cache.warnings.seconds_left(next_plan.requeue))
         return next_plan
 
-    async def _apply(self, cache: PipelineCache, next_plan: Plan, post_event: PostEvent) -> bool:
+    async def _apply(
+        self, cache: PipelineCache, observation: Observation, next_plan: Plan, post_event: PostEvent
+    ) -> bool:
         """Apply the plan; True if something was written, or is newer than the plan, so that another plan is due."""
-        if next_plan.stop and await self._has_news(cache):
+        if next_plan.stop and await self._has_news(cache, observation.body["metadata"]):
             return True
         written = await self._write_status(cache, next_plan, post_event)
         if next_plan.stop and cache.pod is not None:
@@ -89,19 +92,19 @@ class Reconciler:
             return True
         return written
 
-    async def _has_news(self, cache: PipelineCache) -> bool:
-        """Whether the resource is newer than the cache, asked before a living driver is stopped.
+    async def _has_news(self, cache: PipelineCache, about: Mapping[str, Any]) -> bool:
+        """Whether the resource is newer than the one of the plan, asked before a living driver is stopped.
 
-        Its event may still be under way: the user has undone the change, or the driver has applied it.
+        Its event may still be under way: the user has undone the change, or the driver has applied it. If the API server
+        refuses to answer, the plan holds.
         """
         assert cache.body is not None
         if cache.pod is None or pod_status.over(cache.pod) or pod_status.leaving(cache.pod):
             return False
-        about = cache.body["metadata"]
-        body = await self._cluster.get(PIPELINE, about["namespace"], about["name"])
-        if body is None or body["metadata"]["uid"] != about["uid"]:
-            return False
-        cache.observe(body)
+        with contextlib.suppress(ApiError):
+            body = await self._cluster.get(PIPELINE, about["namespace"], about["name"])
+            if body is not None and body["metadata"]["uid"] == about["uid"]:
+                cache.observe(body)
         return bool(cache.body["metadata"]["resourceVersion"] != about["resourceVersion"])
 
     async def _attempt(self, cache: PipelineCache, step: Coroutine[Any, Any, None]) -> None:

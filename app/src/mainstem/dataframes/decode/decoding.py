@@ -34,6 +34,8 @@ _DECODED: Final = "__mainstem_decoded"
 _WHOLE: Final = "__mainstem_whole"
 _AHEAD: Final = "the event time is further ahead of the clock than watermark.maxFuture: "
 _SKIP: Final = "set decode.onTombstone to skip"
+_LARGEST: Final = 16_384
+"""Bytes of a record that is looked at for `OTHER_CASE`."""
 _PLACE: Final = ("topic", "partition", "offset", "file")
 
 
@@ -84,7 +86,7 @@ class DecodedRecords:
         self._records = record.withColumn(_DECODED, self._verdict(whole & ~self._ahead, record.columns))
         if is_counted or decode.on_malformed_record == "fail":
             metric = f"{METRIC}.{occurrence}" if is_counted else f"{CHECKED}{occurrence}"
-            self._records = self._records.observe(metric, *self._counts())
+            self._records = self._records.observe(metric, *self._counts(), *self._warnings(is_counted))
 
     def rows(self) -> DataFrame:
         """The columns of the decoded records, and the kept columns of Kafka."""
@@ -117,20 +119,25 @@ class DecodedRecords:
         return is_decoded
 
     def _counts(self) -> list[Column]:
-        """The numbers of records of each kind, by the names that `SourceProgress` has for them, and `OTHER_CASE` of JSON."""
+        """The numbers of records of each kind, by the names that `SourceProgress` has for them."""
         counts = {"decoded": F.col(_DECODED), "malformed": ~F.col(_DECODED)}
         if self._decode.on_tombstone == "skip":
             counts["tombstones"] = F.col(_DECODED).isNull()
-        observed = [F.count_if(count).alias(name) for name, count in counts.items()]
-        if isinstance(self._format, JsonFormat):
-            observed.append(self._format.other_case(self._sample()).alias(OTHER_CASE))
-        return observed
+        return [F.count_if(count).alias(name) for name, count in counts.items()]
 
-    def _sample(self) -> Column:
-        """A record of the batch in which a column is null, if there is one: an aggregate, so looking at it costs little."""
+    def _warnings(self, is_counted: bool) -> list[Column]:
+        """`OTHER_CASE` of JSON records, from one decoded record in which a column is null, if there is one.
+
+        It is an aggregate: Spark keeps one record of each task, so records that are large are not looked at.
+        """
+        if not (is_counted and isinstance(self._format, JsonFormat) and self._format.schema.fields):
+            return []
         is_null = F.array(*(column.isNull() for column in self._format.columns(F.col(_RECORD))))
-        order = F.when(F.array_contains(is_null, F.lit(True)), F.xxhash64("value"))
-        return F.min_by("value", order)
+        is_candidate = (
+            (F.octet_length("value") <= _LARGEST) & F.col(_DECODED) & F.array_contains(is_null, True)
+        )
+        sample = F.min_by("value", F.when(is_candidate, F.xxhash64("value")))
+        return [self._format.other_case(sample).alias(OTHER_CASE)]
 
     def _columns(self) -> list[Column]:
         """The columns of the relation, in the order of the schema; names of folders have the values of some."""

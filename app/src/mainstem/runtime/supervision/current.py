@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from mainstem import reasons
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import OUTAGES, QueryState
@@ -49,7 +50,8 @@ class Current:
         if status.state is QueryState.RUNNING:
             rate = supervised.meter.rate(now, idle=status.idle)
             status = replace(status, rows_per_second=rate)
-        if supervised.notice and status.reason is None and status.state in _WITH_NOTICE:
+        is_free = status.reason in (None, reasons.KEYS_DIFFER_IN_CASE)
+        if supervised.notice and is_free and status.state in _WITH_NOTICE:
             status = replace(status, reason=supervised.notice[0], message=supervised.notice[1])
         return status
 

@@ -40,7 +40,7 @@ class EventQueue:
         self.files = files
         self._log = logs.get("mainstem")
         self._queue: queue.Queue[Progress] = queue.Queue()
-        self._logged: set[tuple[str, str | None]] = set()
+        self._logged: set[str] = set()
         self.listener = Listener(self._queue, on_event)
 
     def put(self, progress: Progress) -> None:
@@ -78,12 +78,10 @@ class EventQueue:
 
     def _log_notice(self, supervised: SupervisedQuery) -> None:
         """Log what a batch shows about the document, once: the status has it only until the next batch."""
-        query, message = supervised.query.name, supervised.status.message
-        if supervised.status.reason == reasons.KEYS_DIFFER_IN_CASE and (query, message) not in self._logged:
-            self._logged.add((query, message))
-            self._log.warning(
-                "a column has no key", query=query, reason=supervised.status.reason, cause=message
-            )
+        query, status = supervised.query.name, supervised.status
+        if status.reason == reasons.KEYS_DIFFER_IN_CASE and query not in self._logged:
+            self._logged.add(query)
+            self._log.warning("a column has no key", query=query, reason=status.reason, cause=status.message)
 
     def _earliest(self, supervised: SupervisedQuery, began: str) -> dict[str, Offsets]:
         """The first offsets of each occurrence's topics when a batch began."""

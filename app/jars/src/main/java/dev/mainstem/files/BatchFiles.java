@@ -72,13 +72,16 @@ final class BatchFiles implements FileIndex {
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
 
-    /** The files of a folder, each with the values of its path. */
+    /** The files of a folder, by the values of their paths. */
     private List<PartitionDirectory> byPath(PartitionDirectory folder) {
-        List<PartitionDirectory> files = new ArrayList<>();
+        Map<Map<String, String>, List<FileStatusWithMetadata>> files = new LinkedHashMap<>();
         for (FileStatusWithMetadata file : CollectionConverters.asJava(distinct(folder.files()))) {
-            files.add(folder.copy(columns.values(file.getPath()), ArraySeq.unsafeWrapArray(new Object[] {file})));
+            files.computeIfAbsent(columns.texts(file.getPath()), texts -> new ArrayList<>()).add(file);
         }
-        return files;
+        List<PartitionDirectory> folders = new ArrayList<>();
+        files.forEach((texts, alike) ->
+                folders.add(folder.copy(columns.values(texts), ArraySeq.unsafeWrapArray(alike.toArray()))));
+        return folders;
     }
 
     /** Whether Spark reads the file in a folder: an empty file has no rows, and names such as _metadata are not data. */

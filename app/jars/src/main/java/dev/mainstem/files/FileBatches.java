@@ -1,6 +1,5 @@
 package dev.mainstem.files;
 
-import java.time.ZoneId;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -72,9 +71,9 @@ final class FileBatches extends Rule<LogicalPlan> {
     }
 
     /** The time zone of times in the names of folders, as in Spark. */
-    private static ZoneId zone(HadoopFsRelation files) {
+    private static String zone(HadoopFsRelation files) {
         String own = option(files, "timezone");
-        return ZoneId.of(own == null ? files.sparkSession().sessionState().conf().sessionLocalTimeZone() : own);
+        return own == null ? files.sparkSession().sessionState().conf().sessionLocalTimeZone() : own;
     }
 
     static String option(HadoopFsRelation files, String name) {

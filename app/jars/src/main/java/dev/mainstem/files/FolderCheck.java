@@ -3,11 +3,11 @@ package dev.mainstem.files;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
-import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -41,12 +41,21 @@ final class FolderCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         return BoxedUnit.UNIT;
     }
 
+    /**
+     * Checks the files that exist: the source may have looked for folders after others were deleted, and Spark plans its last
+     * batch once more when a query starts.
+     */
     private static void check(HadoopFsRelation files, Set<String> known) {
         FolderNames names = FileBatches.names(files);
-        for (Path file : CollectionConverters.asJava(files.location().rootPaths())) {
-            Map<String, String> values = names.of(file);
-            values.keySet().removeAll(known);
-            values.keySet().forEach(column -> fail(files, column, " of " + file));
+        if (files.location() instanceof PartitioningAwareFileIndex) {
+            PartitioningAwareFileIndex existing = (PartitioningAwareFileIndex) files.location();
+            for (FileStatus file : CollectionConverters.asJava(existing.allFiles())) {
+                for (String column : names.of(file.getPath()).keySet()) {
+                    if (!known.contains(column)) {
+                        fail(files, column, " of " + file.getPath());
+                    }
+                }
+            }
         }
         for (String column : files.partitionSchema().fieldNames()) {
             if (!known.contains(column.toLowerCase(Locale.ROOT))) {

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.execution.datasources.PartitioningUtils;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -24,10 +25,10 @@ import scala.runtime.AbstractPartialFunction;
 final class FolderColumns {
     private final StructType columns;
     private final FolderNames names;
-    private final ZoneId zone;
+    private final String zone;
 
     /** The columns are those of the source's folders, also in a batch without a file in such a folder. */
-    FolderColumns(StructType columns, FolderNames names, ZoneId zone) {
+    FolderColumns(StructType columns, FolderNames names, String zone) {
         this.columns = columns;
         this.names = names;
         this.zone = zone;
@@ -42,18 +43,33 @@ final class FolderColumns {
         return new GenericInternalRow(columns.length());
     }
 
-    /** The values of a file's folders by its path, where Spark finds none: in a batch of a source whose path has a glob. */
-    InternalRow values(Path file) {
-        Map<String, String> texts = names.of(file);
+    /** The texts of a file's folders by its path, where Spark finds none: in a batch of a source whose path has a glob. */
+    Map<String, String> texts(Path file) {
+        return names.of(file);
+    }
+
+    /** The values of such texts. */
+    InternalRow values(Map<String, String> texts) {
         GenericInternalRow row = new GenericInternalRow(columns.length());
         for (int place = 0; place < columns.length(); place++) {
             StructField column = columns.apply(place);
             String text = texts.get(column.name().toLowerCase(Locale.ROOT));
             if (text != null) {
-                row.update(place, PartitioningUtils.castPartValueToDesiredType(column.dataType(), text, zone));
+                row.update(place, value(column, text));
             }
         }
         return row;
+    }
+
+    /** As in Spark, also its error. */
+    private Object value(StructField column, String text) {
+        try {
+            ZoneId known = DateTimeUtils.getZoneId(zone);
+            return PartitioningUtils.castPartValueToDesiredType(column.dataType(), text, known);
+        } catch (RuntimeException error) {
+            throw new RuntimeException("[INVALID_PARTITION_VALUE] Failed to cast value '" + text + "' to data type \""
+                    + column.dataType().sql() + "\" for partition column `" + column.name() + "`", error);
+        }
     }
 
     /** The values of a folder by name, because the folders of a batch may have other columns: NULL for a missing one. */

@@ -2,6 +2,7 @@ package dev.mainstem.files;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -20,6 +21,7 @@ final class FolderNames {
     static final FolderNames NONE = new FolderNames(Integer.MAX_VALUE);
 
     private final int depth;
+    private final Map<Path, Map<String, String>> folders = new HashMap<>();
 
     private FolderNames(int depth) {
         this.depth = depth;
@@ -29,21 +31,26 @@ final class FolderNames {
     FolderNames(String path, Configuration configuration) {
         Path root = new Path(path);
         try {
-            this.depth = root.getFileSystem(configuration).makeQualified(root).depth();
+            Path qualified = root.getFileSystem(configuration).makeQualified(root);
+            this.depth = qualified.toUri().getPath().isEmpty() ? 0 : qualified.depth();
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
     }
 
-    /** Column in lower case to its text. */
+    /** Column in lower case to its text, which is escaped. */
     Map<String, String> of(Path file) {
+        return folders.computeIfAbsent(file.getParent(), this::above);
+    }
+
+    private Map<String, String> above(Path parent) {
         Map<String, String> values = new LinkedHashMap<>();
-        for (Path folder = file.getParent(); folder != null && folder.depth() > depth; folder = folder.getParent()) {
+        for (Path folder = parent; folder != null && folder.depth() > depth; folder = folder.getParent()) {
             String name = folder.getName();
             int end = name.indexOf('=');
             if (end > 0) {
                 String column = ExternalCatalogUtils.unescapePathName(name.substring(0, end)).toLowerCase(Locale.ROOT);
-                values.putIfAbsent(column, ExternalCatalogUtils.unescapePathName(name.substring(end + 1)));
+                values.putIfAbsent(column, name.substring(end + 1));
             } else if (!values.isEmpty()) {
                 break;
             }
