@@ -222,10 +222,10 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
 def _ready(
     old: Mapping[str, Any], new: Mapping[str, Any], was: Mapping[str, Any] | None, now: Mapping[str, Any]
 ) -> PipelineEvent | None:
-    """The event of a pipeline that has become ready."""
+    """The event of a pipeline that has become ready: with its phase, or later, if its driver still had to apply a document."""
     if new["phase"] != "Running" or now["status"] != TRUE:
         return None
-    if old.get("phase") == "Running" and was is not None and was["status"] == TRUE:
+    if old.get("phase") == "Running" and (was is None or was["reason"] != reasons.APPLYING):
         return None
     return PipelineEvent("Normal", reasons.READY, f"{now['reason']}: {now['message']}")
 
