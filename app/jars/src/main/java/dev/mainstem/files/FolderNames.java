@@ -2,10 +2,10 @@ package dev.mainstem.files;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
@@ -21,7 +21,7 @@ final class FolderNames {
     static final FolderNames NONE = new FolderNames(Integer.MAX_VALUE);
 
     private final int depth;
-    private final Map<Path, Map<String, String>> folders = new HashMap<>();
+    private final Map<Path, Map<String, String>> folders = new ConcurrentHashMap<>();
 
     private FolderNames(int depth) {
         this.depth = depth;
@@ -40,7 +40,7 @@ final class FolderNames {
 
     /** Column in lower case to its text, which is escaped. */
     Map<String, String> of(Path file) {
-        return folders.computeIfAbsent(file.getParent(), this::above);
+        return depth == Integer.MAX_VALUE ? Map.of() : folders.computeIfAbsent(file.getParent(), this::above);
     }
 
     private Map<String, String> above(Path parent) {
