@@ -12,12 +12,12 @@ import pytest
 from documents.ugly_records import BAD, FOLLOWED, GOOD, SCHEMA
 from harness.sampling import only
 from mainstem.dataframes.decode import file_records
-from mainstem.dataframes.decode.decoding import OTHER_CASE, DecodedRecords
+from mainstem.dataframes.decode.decoding import DecodedRecords
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sources import static
 from mainstem.dataframes.sources.streaming import Reader, dead_letters, relation
 from mainstem.language.model.connectors.static_sources import StaticSource
-from mainstem.language.model.decode import Decode
+from mainstem.language.model.decode import OTHER_CASE, Decode
 from mainstem.language.model.sources import Source
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import PySparkException

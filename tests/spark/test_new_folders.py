@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,14 @@ class Folder:
         assert not any("other" in row for row in rows)
         return sorted((int(row.get("id", row.get("value"))), row.get("k")) for row in rows)
 
+    @contextmanager
+    def reading(self, first: str, k: int | None = None, **more: Any) -> Iterator[Turning]:
+        """The running pipeline, once it has written the row of a first file, whose number is 1."""
+        self.put(first, 1)
+        with self.stage.running(**self.spec(**more)) as turning:
+            turning.until(lambda: self.rows() == [(1, k)])
+            yield turning
+
     def failed(self, turning: Turning) -> tuple[str, str]:
         """The reason and the message of the query, which fails."""
         turning.until(lambda: turning["q"].state is QueryState.FAILED)
@@ -79,9 +89,7 @@ class Folder:
 @pytest.mark.parametrize("kind", only(KINDS, IN_THE_GATE))
 def test_a_folder_that_appears_gives_its_column(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     folder = Folder(spark, tmp_path, kind)
-    folder.put("a", 1)
-    with folder.stage.running(**folder.spec()) as turning:
-        turning.until(lambda: folder.rows() == [(1, None)])
+    with folder.reading("a") as turning:
         folder.put("k=7/b", 2)
         turning.until(lambda: len(folder.rows()) == 2)
         folder.put("k=8/c", 3)
@@ -98,9 +106,7 @@ def test_below_a_glob_folders_give_their_columns_too(
     spark: SparkSession, tmp_path: Path, kind: str, name: str
 ) -> None:
     folder = Folder(spark, tmp_path, kind)
-    folder.put("x/a", 1)
-    with folder.stage.running(**folder.spec(path=f"{tmp_path}/in/*")) as turning:
-        turning.until(lambda: folder.rows() == [(1, None)])
+    with folder.reading("x/a", path=f"{tmp_path}/in/*") as turning:
         folder.put(f"{name}/b", 2)
         turning.until(lambda: len(folder.rows()) == 2)
         folder.put("x/k=8/c", 3)
@@ -114,9 +120,7 @@ def test_folders_of_another_name_give_their_column_once_the_old_ones_are_gone(
     spark: SparkSession, tmp_path: Path, kind: str, name: str
 ) -> None:
     folder = Folder(spark, tmp_path, kind)
-    folder.put("j=1/a", 1)
-    with folder.stage.running(**folder.spec()) as turning:
-        turning.until(lambda: folder.rows() == [(1, None)])
+    with folder.reading("j=1/a") as turning:
         shutil.rmtree(tmp_path / "in" / "j=1")
         folder.put(name, 2)
         turning.until(lambda: len(folder.rows()) == 2)
@@ -150,14 +154,13 @@ def test_a_query_starts_again_once_its_folders_are_gone(
 ) -> None:
     """When a query starts, Spark plans its last batch once more, with files that may be gone."""
     folder = Folder(spark, tmp_path, kind)
-    spec = folder.spec(path=f"{tmp_path}/in/{'*' if below else ''}")
-    folder.put(f"{below}k=7/a", 1)
-    with folder.stage.running(**spec) as turning:
-        turning.until(lambda: folder.rows() == [(1, 7)])
+    path = f"{tmp_path}/in/{'*' if below else ''}"
+    with folder.reading(f"{below}k=7/a", k=7, path=path):
+        pass
     shutil.rmtree(tmp_path / "in" / f"{below}k=7")
     folder.folders = ""
     folder.put(f"{below}b", 2)
-    with folder.stage.running(**spec) as turning:
+    with folder.stage.running(**folder.spec(path=path)) as turning:
         turning.until(lambda: len(folder.rows()) == 2)
     assert folder.rows() == [(1, 7), (2, None)]
 
@@ -182,9 +185,7 @@ def test_below_a_glob_texts_of_folders_are_as_elsewhere(
 
 def test_a_stop_meanwhile_is_no_failure(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(spark, tmp_path, "json")
-    folder.put("a", 1)
-    with folder.stage.running(**folder.spec()) as turning:
-        turning.until(lambda: folder.rows() == [(1, None)])
+    with folder.reading("a") as turning:
         execution = turning.supervisor._queries[0].execution
         folder.put("k=7/b", 2)
         within(60, "the batch that fails", lambda: not execution.active)
@@ -200,9 +201,7 @@ CONFLICTS = {"another name": ("k=1/a", "j=2/b"), "another level": ("k=1/a", "k=1
 @pytest.mark.parametrize("names", sampled(CONFLICTS, every=2))
 def test_folders_that_conflict_are_named(spark: SparkSession, tmp_path: Path, kind: str, names: str) -> None:
     folder, (first, then) = Folder(spark, tmp_path, kind), CONFLICTS[names]
-    folder.put(first, 1)
-    with folder.stage.running(**folder.spec()) as turning:
-        turning.until(lambda: folder.rows() == [(1, 1)])
+    with folder.reading(first, k=1) as turning:
         folder.put(then, 2)
         reason, message = folder.failed(turning)
     assert reason == "FoldersConflict"
@@ -235,9 +234,7 @@ def test_a_folder_whose_value_does_not_fit_is_named(
     spark: SparkSession, tmp_path: Path, kind: str, value: str
 ) -> None:
     folder = Folder(spark, tmp_path, kind)
-    folder.put("k=1/a", 1)
-    with folder.stage.running(**folder.spec()) as turning:
-        turning.until(lambda: folder.rows() == [(1, 1)])
+    with folder.reading("k=1/a", k=1) as turning:
         folder.put(f"k={value}/b", 2)
         reason, message = folder.failed(turning)
     assert reason == "FoldersConflict"

@@ -18,6 +18,7 @@ from mainstem_operator.observed.conditions import (
     CHECKPOINT_COMPATIBLE,
     DEPENDENTS,
     DERIVED,
+    DOCUMENT_APPLIED,
     ENDED,
     FALSE,
     ONLY_FALSE,
@@ -116,6 +117,26 @@ def test_the_event_ready_is_posted_only_if_ready_is_true(conditions: list[Condit
     posted = events({"phase": "Starting"}, {"phase": "Running", "conditions": entries})
     [ready] = [entry for entry in entries if entry["type"] == "Ready"]
     assert ("Ready" in [event.reason for event in posted]) == (ready["status"] == TRUE)
+
+
+@pytest.mark.parametrize(
+    ("phase", "revision", "posted"),
+    [
+        ("Starting", "old", ["Ready", "DocumentApplied"]),
+        ("Running", "old", ["DocumentApplied"]),
+        ("Running", "new", ["Ready"]),  # the change was undone
+    ],
+)
+def test_a_document_that_is_applied_and_a_start_that_ends_have_an_event_each(
+    phase: str, revision: str, posted: list[str]
+) -> None:
+    healthy = [Condition(name, TRUE, "R", "m") for name in ("SpecValid", "DriverRunning", "QueriesActive")]
+    applying = Condition(DOCUMENT_APPLIED, FALSE, "Applying", "m")
+    before = rendered(with_summary([*healthy, applying], "Running"), (), 1, NOW)
+    after = rendered(with_summary(healthy, "Running"), before, 1, NOW)
+    old = {"phase": phase, "revision": revision, "conditions": before}
+    new = {"phase": "Running", "revision": "new", "conditions": after}
+    assert [event.reason for event in events(old, new)] == posted
 
 
 @given(st.integers(0, 200), st.integers(1, 600), st.integers(1, 600))

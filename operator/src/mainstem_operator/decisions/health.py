@@ -75,12 +75,8 @@ def data_flowing(status: Status, attempt: int) -> Condition:
     queries = status.get("queries", ())
     if any(query["state"] in ("Running", "Idle") and query.get("rowsPerSecond") for query in queries):
         return Condition(name, TRUE, reasons.ROWS_READ, "at least one query reads rows")
-    ended = [query for query in queries if query["state"] in FINAL]
-    busy = [
-        query
-        for query in queries
-        if query not in ended and (query["state"] not in _QUIET or query.get("lag"))
-    ]
+    live = [query for query in queries if query["state"] not in FINAL]
+    busy = [query for query in live if query["state"] not in _QUIET or query.get("lag")]
     if busy:
         return Condition(name, UNKNOWN, reasons.ROWS_PENDING, _pending(busy))
     return Condition(name, UNKNOWN, reasons.IDLE, "no query has new data to read")

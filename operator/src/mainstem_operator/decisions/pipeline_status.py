@@ -201,12 +201,9 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
     driver, was = now.get("DriverRunning"), before.get("DriverRunning")
     if driver and driver["reason"] == _NODE_SILENT and _differs(driver, was):
         new_events.append(PipelineEvent("Warning", reasons.named(driver["reason"]), driver["message"]))
-    applied = _applied(old, new, before.get(DOCUMENT_APPLIED), now.get(DOCUMENT_APPLIED))
-    if applied is not None:
-        new_events.append(applied)
-    if (applied is None or applied.reason != reasons.DOCUMENT_APPLIED) and (
-        new_event := _ready(old, new, before.get("Ready"), now["Ready"])
-    ):
+    if new_event := _ready(old, new, before.get("Ready"), now["Ready"]):
+        new_events.append(new_event)
+    if new_event := _applied(old, new, before.get(DOCUMENT_APPLIED), now.get(DOCUMENT_APPLIED)):
         new_events.append(new_event)
     if new_event := _tried(old, new):
         new_events.append(new_event)
@@ -222,10 +219,14 @@ def events(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[PipelineEven
 def _ready(
     old: Mapping[str, Any], new: Mapping[str, Any], was: Mapping[str, Any] | None, now: Mapping[str, Any]
 ) -> PipelineEvent | None:
-    """The event of a pipeline that has become ready: with its phase, or later, if its driver still had to apply a document."""
+    """The event of a pipeline that has become ready: with its phase, or later, if its driver still had to apply a document.
+
+    Of a document that was applied in the phase `Running` the event `DocumentApplied` is enough.
+    """
     if new["phase"] != "Running" or now["status"] != TRUE:
         return None
-    if old.get("phase") == "Running" and (was is None or was["reason"] != reasons.APPLYING):
+    was_applying = was is not None and was["reason"] == reasons.APPLYING
+    if old.get("phase") == "Running" and (not was_applying or old.get("revision") != new.get("revision")):
         return None
     return PipelineEvent("Normal", reasons.READY, f"{now['reason']}: {now['message']}")
 

@@ -19,14 +19,12 @@ from mainstem.dataframes.decode.format import RecordFormat
 from mainstem.dataframes.decode.json_format import JsonFormat
 from mainstem.dataframes.decode.text_format import TextFormat
 from mainstem.language.base import interval
-from mainstem.language.model.decode import Decode
+from mainstem.language.model.decode import OTHER_CASE, Decode
 from mainstem.language.model.expectations import CHECKED
 from mainstem.language.model.sources import Watermark
 
 
 METRIC: Final = "mainstem"
-OTHER_CASE: Final = "otherCase"
-"""Metric beside the counts: a key of a JSON object that differs only in case from a column, as `ID instead of id`."""
 MALFORMED_RECORD: Final = "mainstem:MalformedRecord:"
 _RECORD: Final = "__mainstem_record"
 _DECODED: Final = "__mainstem_decoded"

@@ -1,6 +1,6 @@
 """How the bytes of a record become columns."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -9,6 +9,8 @@ from mainstem.language.base import LIST_SET, UNIQUE, Ddl, Model, Options, Sql, T
 
 OnMalformedRecord = Literal["fail", "drop", "deadLetter"]
 OnTombstone = Literal["malformed", "skip"]
+OTHER_CASE: Final = "otherCase"
+"""Metric in Spark beside a decoder's counts: a key of a JSON object that differs only in case from a column, and the column."""
 KafkaColumn = Literal["key", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from mainstem import reasons
-from mainstem.dataframes.decode.decoding import OTHER_CASE
 from mainstem.language.model import expectations
+from mainstem.language.model.decode import OTHER_CASE
 from mainstem.language.model.status.fields import moment
 from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
 from mainstem.runtime.progress.transitions import QueryEvent, after

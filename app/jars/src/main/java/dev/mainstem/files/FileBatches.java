@@ -67,7 +67,7 @@ final class FileBatches extends Rule<LogicalPlan> {
     /** The folders of the source's files; none if it reads all files below its path without them. */
     static FolderNames names(HadoopFsRelation files) {
         boolean none = option(files, PATH) == null || "true".equalsIgnoreCase(option(files, "recursivefilelookup"));
-        return none ? FolderNames.NONE : new FolderNames(option(files, PATH), files.sparkSession().sessionState().newHadoopConf());
+        return none ? FolderNames.none() : new FolderNames(option(files, PATH), files.sparkSession().sessionState().newHadoopConf());
     }
 
     /** The time zone of times in the names of folders, as in Spark. */

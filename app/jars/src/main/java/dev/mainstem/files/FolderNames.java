@@ -17,14 +17,16 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
  * query. In a batch Spark has only files, and then finds none.
  */
 final class FolderNames {
-    /** No folder gives a column. */
-    static final FolderNames NONE = new FolderNames(Integer.MAX_VALUE);
-
     private final int depth;
     private final Map<Path, Map<String, String>> folders = new ConcurrentHashMap<>();
 
     private FolderNames(int depth) {
         this.depth = depth;
+    }
+
+    /** No folder gives a column. */
+    static FolderNames none() {
+        return new FolderNames(Integer.MAX_VALUE);
     }
 
     /** For the source's path, which may be relative to Hadoop's working directory. */
@@ -40,7 +42,7 @@ final class FolderNames {
 
     /** Column in lower case to its text, which is escaped. */
     Map<String, String> of(Path file) {
-        return depth == Integer.MAX_VALUE ? Map.of() : folders.computeIfAbsent(file.getParent(), this::above);
+        return folders.computeIfAbsent(file.getParent(), this::above);
     }
 
     private Map<String, String> above(Path parent) {
