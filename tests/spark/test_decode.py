@@ -92,7 +92,8 @@ def test_fail_ends_the_query_with_the_position(spark: SparkSession, bad: Bad) ->
     assert failure.reason == "MalformedRecord"
     assert failure.permanent
     assert failure.message.startswith(f"a record does not parse: topic t partition 3 offset 1: {bad.error}")
-    assert failure.message.endswith("; set decode.onMalformedRecord to drop or deadLetter")
+    remedy = "onTombstone to skip" if bad.raw is None else "onMalformedRecord to drop or deadLetter"
+    assert failure.message.endswith(f"; set decode.{remedy}")
 
 
 @pytest.mark.parametrize("way", only(["fail", "drop", "deadLetter"], ["fail", "deadLetter"]))
