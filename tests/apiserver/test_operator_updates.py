@@ -97,6 +97,24 @@ def test_a_document_that_spark_refuses_never_stops_the_driver_nor_its_successor(
     assert ours.condition("SpecValid")["status"] == "True"
 
 
+def test_a_driver_that_dies_with_a_change_at_hand_is_followed_by_one_with_the_document_before(
+    ours: Ours,
+) -> None:
+    first = started(ours)
+    ours.change(restart={"backoff": "1 second"}, **weight(3))
+    until(lambda: wanted(ours))
+    second = wanted(ours)
+    ours.ends(137)
+    assert ours.runs(2).metadata.annotations["mainstem.dev/revision"] == first
+    assert ours.status["unanswered"] == {"revision": second, "drivers": 1, "reason": "Killed"}
+    ours.reports(attempt=2, reported={"revision": first})
+    until(lambda: wanted(ours, 2) == second)
+    ours.reports(attempt=2, reported={"revision": second})
+    until(lambda: ours.condition("Ready")["status"] == "True")
+    assert ours.status["revision"] == second
+    assert "unanswered" not in ours.status
+
+
 def test_a_change_that_is_undone_meanwhile_stops_no_driver(ours: Ours) -> None:
     """The operator does not trust its watch, which may be late, before it stops a living driver."""
     started(ours)

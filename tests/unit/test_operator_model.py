@@ -21,7 +21,7 @@ from mainstem.language.model.status.states import is_active
 from mainstem.language.model.status.trial_status import HOLDING
 from mainstem.names import UPDATE
 from mainstem.reasons import POD_REFUSED
-from mainstem_operator.decisions import rollback
+from mainstem_operator.decisions import rollback, unchecked
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.checkpoints import remains
 from mainstem_operator.decisions.history import driver_history
@@ -29,12 +29,13 @@ from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.decisions.revisions import protected
+from mainstem_operator.decisions.setbacks import REPEATEDLY
 from mainstem_operator.manifests import pods
 from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
-from mainstem_operator.observed.observation import Observation, running_revision
+from mainstem_operator.observed.observation import Observation, last_revision, running_revision
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
@@ -61,6 +62,8 @@ ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 """Whether the operator misses it, for now."""
 DEADLINE = timedelta(minutes=10)
 """`rollback.progressDeadline` of every document."""
+RESET_AFTER = 600
+"""`restart.resetAfter` of every document, in seconds."""
 _VALIDATED: dict[str, ValidationResult] = {}
 
 
@@ -105,6 +108,9 @@ class Life(RuleBasedStateMachine):
         self.discarded: tuple[str, int] | None = None
         self.ended_trials: set[tuple[str, int]] = set()
         self.proven: set[str] = set()
+        self.checked: set[str] = set()
+        self.working: str | None = None
+        self.deaths = 0
         self.healthy_since: dict[tuple[str, str], datetime] = {}
 
     @initialize(document=st.sampled_from(DOCUMENTS + TRIALS), runs=st.booleans())
@@ -121,7 +127,7 @@ class Life(RuleBasedStateMachine):
     def look(self) -> Observation:
         validation = validation_of(self.body)
         wanted = validation.revision
-        name = running_revision(self.body, self.pod) or self.status.get("revision")
+        name = last_revision(self.body, self.pod)
         current = None
         if name and (wanted is None or (wanted.name != name and remains(self.body, self.pod, wanted.name))):
             current = self.revisions.get(name)
@@ -144,8 +150,9 @@ class Life(RuleBasedStateMachine):
         if target is not None:
             healthy = self.revisions[target]
             observed = replace(observed, healthy=healthy, way_back=self.compared(wanted, healthy))
-        runs = self.revisions.get(observed.running_revision) if self.living() else None
-        return replace(observed, change=self.compared(runs, observed.wanted))
+        runs = self.revisions.get(observed.running_revision) if self.living() else observed.current
+        observed = replace(observed, change=self.compared(runs, observed.wanted))
+        return replace(observed, unchecked=unchecked.is_unchecked(observed))
 
     def compared(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
         """What a change does; every third document needs a new driver, and some do not fit the checkpoints of others."""
@@ -171,6 +178,8 @@ class Life(RuleBasedStateMachine):
             self.body["status"] = kept | copy.deepcopy(dict(next_plan.status))
         self.check_transitions(old)
         self.check_trial(old.get("trial", {}))
+        if self.status.get("phase") in (*AT_REST, *ENDED):
+            self.working = None
         failed = self.status.get("rollback", {})
         if "target" in failed and failed != old.get("rollback"):
             self.failed = (failed["revision"], self.edits)
@@ -209,6 +218,18 @@ class Life(RuleBasedStateMachine):
         assert (revision, self.edits) != self.discarded, "a discarded revision"
         assert not trials.holds(self.status, revision), "a revision on trial"
 
+    def check_replaces_nothing_that_works(self, revision: Revision) -> None:
+        """A document that no driver has checked never replaces one that works, unless only a new driver can apply it."""
+        working, self.working = self.working, self.working if revision.name == self.working else None
+        if working is None or revision.name in {working, *self.checked}:
+            return
+        works = self.revisions[working]
+        change = self.compared(works, revision)
+        refused = self.status.get("reported", {}).get("refused", {})
+        needs_driver = (change and change.driver) or refused.get("reason") == "NewDriverNeeded"
+        fails = works.pipeline.spec.restart.policy == "Never" or self.deaths >= REPEATEDLY
+        assert needs_driver or fails or works.ends, "an unchecked document replaces one that works"
+
     def carry_out_driver(self, next_plan: Plan) -> bool:
         if next_plan.stop:
             assert self.pod is not None
@@ -233,6 +254,7 @@ class Life(RuleBasedStateMachine):
             assert "deletionTimestamp" not in self.body["metadata"]
             revision, attempt = next_plan.start.revision, next_plan.start.attempt
             self.check_may_run(revision.name)
+            self.check_replaces_nothing_that_works(revision)
             self.revisions[revision.name] = revision
             self.pod = pods.driver_pod(
                 self.body, revision, SETTINGS, attempt=attempt, run=next_plan.start.run
@@ -327,11 +349,17 @@ class Life(RuleBasedStateMachine):
     def take(self, part: dict[str, Any]) -> None:
         """Write a report of the driver, and note the revision that all queries run with it."""
         self.body["status"] = self.status | part
-        queries = self.status["queries"]
+        queries, runs = self.status["queries"], running_revision(self.body, self.pod)
+        self.checked.add(runs)
         if all(
             is_active(query["state"], query.get("reason")) and "updating" not in query for query in queries
         ):
-            self.proven.add(running_revision(self.body, self.pod))
+            self.proven.add(runs)
+            self.working = runs
+        elif runs != self.working or any(query["state"] == "Failed" for query in queries):
+            self.working = None
+        if "revision" not in self.status["reported"]:
+            self.working = None
 
     @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
     @rule(
@@ -379,6 +407,12 @@ class Life(RuleBasedStateMachine):
         finished = (self.now - NOW).total_seconds()
         if how[1] == "completed":
             self.proven.add(running_revision(self.body, self.pod))
+        if how[0] in (3, 4) or how[1] == "completed":
+            self.working = None
+        if how == (0, "drained"):
+            self.deaths = 0
+        elif how[1] != "interrupted":
+            self.deaths = 1 if ran >= RESET_AFTER else self.deaths + 1
         self.transplant(ended(body(), *how, started=finished - ran, finished=finished))
         self.woken(asleep)
 

@@ -226,8 +226,16 @@ NOT_ANSWERED: Final = Reason(
     "NotAnswered",
     "The running driver has had a changed document for more than a minute, and has neither applied nor refused it: it is very"
     " busy, or it hangs. It continues to run the document before, because no other driver has checked the changed one.",
-    "Wait, or look at the driver's log. If the driver hangs, undo the change, and delete the pod. Another `spec.restartNonce`, or"
-    " the deletion of the pod alone, starts a driver with the changed document.",
+    "Wait, or look at the driver's log. If the driver hangs, delete its pod: the next driver starts with the document before, and"
+    " gets the changed one once it has reported.",
+)
+NEVER_ANSWERED: Final = Reason(
+    "NeverAnswered",
+    "Two drivers in a row had the changed document, and failed before they had applied or refused it. Its check may be what ends "
+    "them, so the driver that runs now continues with the document before, and does not get the changed one.",
+    "Look at `status.lastTermination` and at the log of the previous driver, and change the document. Another `spec.restartNonce` "
+    "lets a driver try it again. If the document before is at fault, set `suspend: true` and then `false`: a driver starts with the"
+    " changed document, which none has checked.",
 )
 NEW_DRIVER_NEEDED: Final = Reason(
     "NewDriverNeeded",

@@ -78,6 +78,13 @@ DOCUMENT_CONDITION_ROWS: Final = (
     ConditionRow(
         "DocumentApplied",
         "False",
+        (conditions.NEVER_ANSWERED,),
+        "Two drivers in a row failed before they had applied or refused the changed document. No driver gets it again, and "
+        "the document before remains in use.",
+    ),
+    ConditionRow(
+        "DocumentApplied",
+        "False",
         (),
         "The driver could not take the changed document over, because something that it needs is missing. The driver "
         "continues with the document before, and tries again.",

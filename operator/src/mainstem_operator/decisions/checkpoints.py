@@ -10,7 +10,7 @@ from mainstem import reasons
 from mainstem.changes.consequences import WAYS_OUT, RefusedQuery
 from mainstem.language.model.status.states import QueryState
 
-from mainstem_operator.decisions import updates
+from mainstem_operator.decisions import unchecked, updates
 from mainstem_operator.observed import pod_status, trials
 from mainstem_operator.observed.conditions import CHECKPOINT_COMPATIBLE, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation, report_of, written_status
@@ -35,7 +35,11 @@ def has_driver(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
 
 def remains(body: Mapping[str, Any], pod: Mapping[str, Any] | None, wanted: str) -> bool:
     """Whether the document that ran before may remain in use, in place of the revision with this name."""
-    return has_driver(body, pod) or trials.holds(written_status(body), wanted)
+    if body["spec"].get("suspend") or body["metadata"].get("deletionTimestamp"):
+        return trials.holds(written_status(body), wanted)
+    return (
+        has_driver(body, pod) or trials.holds(written_status(body), wanted) or unchecked.may_remain(body, pod)
+    )
 
 
 def guarded(observation: Observation) -> bool:

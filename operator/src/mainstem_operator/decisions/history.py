@@ -9,10 +9,11 @@ from typing import Any
 from mainstem import reasons
 
 from mainstem_operator.decisions.failure_classes import POLICIES, FailureClass, Failures, failure_class
-from mainstem_operator.observed import pod_status
+from mainstem_operator.observed import pod_status, unanswered
 from mainstem_operator.observed.conditions import parsed, timestamp
-from mainstem_operator.observed.observation import Observation, report_of, running_revision
+from mainstem_operator.observed.observation import Observation, last_revision, report_of, running_revision
 from mainstem_operator.observed.pod_status import DriverEnd
+from mainstem_operator.observed.unanswered import Unanswered
 from mainstem_operator.validation.documents import Revision
 
 
@@ -26,6 +27,7 @@ class DriverHistory:
         failures: the failures in a row, including this end.
         revision: the revision that the last start runs or ran; None before the first start.
         run: the run of the pipeline that the last start belongs to; None before the first start.
+        unanswered: the changed document with which drivers in a row have failed, including this end; None without one.
     """
 
     attempt: int
@@ -33,6 +35,7 @@ class DriverHistory:
     failures: Failures
     revision: str | None = None
     run: str | None = None
+    unanswered: Unanswered | None = None
 
 
 def driver_history(observation: Observation) -> DriverHistory:
@@ -53,8 +56,9 @@ def driver_history(observation: Observation) -> DriverHistory:
         attempt,
         ended,
         _failures(observation, attempt, ended),
-        revision or observation.status.get("revision"),
+        revision or last_revision(observation.body, None) or None,
         run or observation.status.get("run"),
+        _unanswered(observation, attempt, ended, pod),
     )
 
 
@@ -137,8 +141,7 @@ def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation)
 
 def _failures(observation: Observation, attempt: int, ended: DriverEnd | None) -> Failures:
     before = _known_failures(observation.status)
-    is_reported = observation.status.get("lastTermination", {}).get("attempt") == attempt
-    counted = is_reported or (before.last is not None and before.attempt == attempt)
+    counted = _is_counted(observation.status, attempt)
     if ended is not None and counted and before.counted and before.last is None:
         # An older operator counted the failure, and wrote no class.
         return replace(
@@ -151,6 +154,36 @@ def _failures(observation: Observation, attempt: int, ended: DriverEnd | None) -
     if ended is None or observation.revision is None or counted or _completed(ended, observation.revision):
         return before
     return Failures() if ended.drained else before.next(ended, observation.revision.pipeline.spec.restart)
+
+
+def _is_counted(status: Mapping[str, Any], attempt: int) -> bool:
+    """Whether the status counts the end of this driver already."""
+    before = _known_failures(status)
+    is_reported = status.get("lastTermination", {}).get("attempt") == attempt
+    return bool(is_reported or (before.last is not None and before.attempt == attempt))
+
+
+def _unanswered(
+    observation: Observation, attempt: int, ended: DriverEnd | None, pod: Mapping[str, Any] | None
+) -> Unanswered | None:
+    """The changed document with which drivers in a row have failed. Another document, a suspension or another `restartNonce`
+    begins the count again, and so does a failure without the document; infrastructure leaves it as it is.
+    """
+    known, wanted = unanswered.remembered(observation.status), observation.validation.revision
+    if wanted is None:
+        return known
+    if observation.restart_requested or observation.body["spec"].get("suspend"):
+        return None
+    if known is not None and (known.revision != wanted.name or wanted.name == observation.running_revision):
+        known = None
+    if ended is None or pod is None or _is_counted(observation.status, attempt):
+        return known
+    if ended.exit_code == 0 or not POLICIES[failure_class(ended)].spends_budget:
+        return known
+    had_it = pod_status.handed_revision(pod) == wanted.name != running_revision(observation.body, pod)
+    if had_it:
+        return Unanswered(wanted.name, known.drivers + 1 if known else 1, str(ended.reason))
+    return known if known is not None and known.is_final else None
 
 
 def _known_failures(status: Mapping[str, Any]) -> Failures:

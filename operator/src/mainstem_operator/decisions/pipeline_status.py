@@ -78,6 +78,8 @@ def status(
         whole["rollback"] = failed
     if observation.trial is not None:
         whole["trial"] = observation.trial.written()
+    if before.unanswered is not None:
+        whole["unanswered"] = before.unanswered.written()
     if whole != {key: value for key, value in observation.status.items() if key not in DRIVERS_PART}:
         # An operator that is new to a pipeline writes no status only for the history.
         whole |= _history(observation, before, phase, conditions, revision)
@@ -283,7 +285,7 @@ def _spec_valid(observation: Observation, before: DriverHistory) -> Condition:
     if observation.refused:
         return Condition("SpecValid", FALSE, *observation.refused)
     final = updates.final_refusal(observation)
-    if final is not None and final[0] != reasons.CHECKPOINT_INCOMPATIBLE:
+    if final is not None and final[0] not in (reasons.CHECKPOINT_INCOMPATIBLE, reasons.NEVER_ANSWERED):
         return Condition("SpecValid", FALSE, *final)
     same = validation.revision.name == before.revision
     if ended is not None and ended.exit_code == Exit.SPEC_INVALID and same and not observation.rolled_back:

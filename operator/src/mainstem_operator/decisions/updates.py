@@ -106,7 +106,9 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
     want = observation.current if observation.on_trial else wanted(observation)
     if want is not None and observation.on_trial and want.name != observation.running_revision:
         return None
-    if want is None or pod_status.handed_revision(pod) == want.name or not observation.takes_documents:
+    if want is None or observation.finally_refused or not observation.takes_documents:
+        return None
+    if pod_status.handed_revision(pod) == want.name:
         return None
     failure = observation.failure
     return want if failure is None or failure.retry_in <= 0 else None
@@ -121,26 +123,46 @@ def is_pending(observation: Observation) -> bool:
 
 
 def document_applied(observation: Observation) -> tuple[Condition, ...]:
-    """The condition `DocumentApplied`, while a driver does not run the wanted revision and may still take it over."""
-    want, running = wanted(observation), observation.running_revision
-    if want is None or observation.rolled_back or not is_pending(observation):
+    """The condition `DocumentApplied`, while the driver, or the next one, does not run the wanted revision and may take it over,
+    or while none gets it again.
+    """
+    want = wanted(observation)
+    if want is None or observation.rolled_back or want.name == observation.running_revision:
         return ()
-    refusal, failure = observation.refused_update, observation.failure
-    reason = reasons.APPLYING
+    shown = _not_applied(observation, want)
+    return () if shown is None else (Condition(DOCUMENT_APPLIED, FALSE, *shown),)
+
+
+def _not_applied(observation: Observation, want: Revision) -> tuple[reasons.Reason, str] | None:
+    """Reason and message of the condition; None if other conditions show why the document is not applied."""
+    final = final_refusal(observation)
+    if final is not None:
+        return final if final[0] == reasons.NEVER_ANSWERED else None
+    if observation.unchecked and observation.current is not None:
+        return reasons.APPLYING, (
+            f"no driver has checked revision {want.name}; the next one starts with revision {observation.current.name}, and "
+            "takes the other over once it has reported"
+        )
+    return _applying(observation, want) if is_pending(observation) else None
+
+
+def _applying(observation: Observation, want: Revision) -> tuple[reasons.Reason, str]:
+    """The same while a driver lives that may take the document over."""
+    running = observation.running_revision
     if observation.starts:
-        message = f"the driver starts with revision {running}; once it has reported, it takes revision {want.name} over"
-    elif refusal is not None and refusal["retried"]:
-        reason = reasons.named(refusal["reason"])
+        return reasons.APPLYING, (
+            f"the driver starts with revision {running}; once it has reported, it takes revision {want.name} over"
+        )
+    refusal, failure = observation.refused_update, observation.failure
+    if refusal is not None:
         message = f"{refusal['message']}; the driver runs revision {running}, and tries again"
-    elif refusal is not None:
-        return ()
-    elif failure is None and _has_not_answered(observation):
-        reason = reasons.NOT_ANSWERED
-        message = f"the driver has neither applied nor refused revision {want.name}; it continues with revision {running}"
-    else:
-        message = f"the driver takes revision {want.name} over; it runs {running}"
-        message += f"; {failure.message}" if failure else ""
-    return (Condition(DOCUMENT_APPLIED, FALSE, reason, message),)
+        return reasons.named(refusal["reason"]), message
+    if failure is None and _has_not_answered(observation):
+        return reasons.NOT_ANSWERED, (
+            f"the driver has neither applied nor refused revision {want.name}; it continues with revision {running}"
+        )
+    because = f"; {failure.message}" if failure else ""
+    return reasons.APPLYING, f"the driver takes revision {want.name} over; it runs {running}{because}"
 
 
 def _has_not_answered(observation: Observation) -> bool:

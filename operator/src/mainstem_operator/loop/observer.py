@@ -17,7 +17,7 @@ from mainstem_operator.api.kubernetes_api import (
     KubernetesApi,
     Object,
 )
-from mainstem_operator.decisions import checkpoints, rollback
+from mainstem_operator.decisions import checkpoints, rollback, unchecked
 from mainstem_operator.decisions.history import driver_history
 from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.loop import apply
@@ -25,7 +25,12 @@ from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Comparison,
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Moment
 from mainstem_operator.observed.conditions import find_condition
-from mainstem_operator.observed.observation import Observation, running_revision, written_status
+from mainstem_operator.observed.observation import (
+    Observation,
+    last_revision,
+    running_revision,
+    written_status,
+)
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.settings import Settings
@@ -111,12 +116,14 @@ class Observer:
             return observation
         lives = observation.pod is not None and not pod_status.over(observation.pod)
         is_guarded = checkpoints.guarded(observation)
-        if running is not None and running.name != wanted.name and (lives or is_guarded):
+        remains = lives or is_guarded or unchecked.may_remain(observation.body, observation.pod)
+        if running is not None and running.name != wanted.name and remains:
             change = await self._compared(cache, observation, running, wanted)
             in_use = (
                 checkpoints.in_use(observation, change) if is_guarded and not observation.rolled_back else ()
             )
             observation = replace(observation, change=change, refused_changes=in_use)
+            observation = replace(observation, unchecked=unchecked.is_unchecked(observation))
         return replace(observation, difference=await self._difference(cache, observation, wanted))
 
     def _running(self, observation: Observation) -> Revision | None:
@@ -162,7 +169,7 @@ class Observer:
         self, cache: PipelineCache, body: Mapping[str, Any], validation: ValidationResult
     ) -> Revision | None:
         """The revision that runs or ran last, read from its ConfigMap, if the current document is invalid or another one."""
-        name = running_revision(body, cache.pod) or written_status(body).get("revision")
+        name = last_revision(body, cache.pod)
         wanted = validation.revision
         if not name:
             return None

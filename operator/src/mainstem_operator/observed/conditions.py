@@ -101,6 +101,9 @@ def _waits_for_a_driver(by_type: Mapping[str, Condition]) -> bool:
     )
 
 
+_HELD_BACK: Final = (reasons.TRIAL_DIFFERS, reasons.TRIAL_FAILED, reasons.NEVER_ANSWERED)
+
+
 def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
     """Whether no retry of the driver or of the operator can help."""
     of_document = [by_type[name] for name in ("SpecValid", CHECKPOINT_COMPATIBLE) if name in by_type]
@@ -109,7 +112,7 @@ def _needs_a_change(by_type: Mapping[str, Condition], phase: str) -> bool:
         phase in ENDED
         or any(condition.status == FALSE for condition in of_document)
         or ROLLED_BACK in by_type
-        or (applied is not None and applied.reason in (reasons.TRIAL_DIFFERS, reasons.TRIAL_FAILED))
+        or (applied is not None and applied.reason in _HELD_BACK)
         or (degraded is not None and degraded[1:3] == (TRUE, reasons.QUERY_FAILED))
     )
 

@@ -9,7 +9,7 @@ from mainstem.changes.consequences import RefusedQuery
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
 from mainstem.reasons import NEW_DRIVER_NEEDED, Reason, named
 
-from mainstem_operator.observed import pod_status, trials
+from mainstem_operator.observed import pod_status, trials, unanswered
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.observed.rejections import Refusal, StepFailure
@@ -48,7 +48,8 @@ class Observation:
         gone: the last version of a deleted pod, with its final status.
         validation: the result of the validation of the document.
         current: the revision that runs or ran last, if the document is another one: it continues to run while the document
-            is invalid or its change is refused.
+            is invalid, its change is refused, or no driver has checked it.
+        unchecked: whether the next driver starts with that revision, because no driver has checked the document.
         refused_changes: the queries that must not start with the document, because their checkpoints do not fit it; empty
             unless a driver runs that would be stopped for it.
         change: what the wanted document does to the running one; None if they are equal, or if no driver runs.
@@ -85,6 +86,7 @@ class Observation:
     settings: Settings
     gone: Mapping[str, Any] | None = None
     current: Revision | None = None
+    unchecked: bool = False
     refused_changes: tuple[RefusedQuery, ...] = ()
     change: DocumentChange | None = None
     difference: tuple[str, ...] = ()
@@ -186,8 +188,11 @@ class Observation:
 
     @property
     def refused_update(self) -> Mapping[str, Any] | None:
-        """The report of the last driver about the document, if it did not apply it."""
+        """The report of the last driver about the document, if it did not apply it; or that several have failed before that."""
         refused: Mapping[str, Any] | None = self.status.get("reported", {}).get("refused")
+        never = unanswered.remembered(self.status)
+        if never is not None and never.is_final:
+            refused = never.refusal()
         return refused if refused and refused["revision"] == self.wanted_name else None
 
     @property
@@ -226,12 +231,13 @@ class Observation:
 
     @property
     def revision(self) -> Revision | None:
-        """The revision that should run: of the document; the one that ran last, if the document or its change is refused
-        or on trial (None if that is not known); the last healthy one after a rollback.
+        """The revision that should run: of the document; the one that ran last, if the document or its change is refused,
+        on trial (None if that is not known) or unchecked; the last healthy one after a rollback.
         """
         if self.rolled_back:
             return self.healthy or self.current
-        remains = self.current if self.refused_changes or self.finally_refused or self.on_trial else None
+        is_kept = self.refused_changes or self.finally_refused or self.on_trial or self.unchecked
+        remains = self.current if is_kept else None
         return remains or (None if self.on_trial else self.validation.revision or self.current)
 
 
@@ -255,6 +261,17 @@ def _remembered(status: Mapping[str, Any], wanted: Revision | None, nonce: str |
 def running_revision(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> str:
     """The revision that a driver pod runs: the one of its start, or the one that it has reported since; empty without a pod."""
     return "" if pod is None else str(report_of(body, pod).get("revision") or pod_status.revision(pod))
+
+
+def last_revision(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> str:
+    """The revision that runs or ran last; empty before the first start. A driver may have taken it over just before its pod
+    was gone.
+    """
+    status = written_status(body)
+    reported: Mapping[str, Any] = status.get("reported", {})
+    is_last = "attempt" in status and reported.get("attempt") == status["attempt"]
+    last = reported.get("revision") if is_last else None
+    return running_revision(body, pod) or str(last or status.get("revision", ""))
 
 
 def report_of(body: Mapping[str, Any], pod: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,12 @@ from pydantic import Field, StringConstraints
 from mainstem.language.base import LIST_MAP, MAX_ITEMS, Label, Model
 from mainstem.language.model.status.fields import Count, Message, Reason, Short, Time
 from mainstem.language.model.status.query_progress import QueryProgress
-from mainstem.language.model.status.revision_history import KEPT_ENTRIES, RevisionEntry, RollbackStatus
+from mainstem.language.model.status.revision_history import (
+    KEPT_ENTRIES,
+    RevisionEntry,
+    RollbackStatus,
+    UnansweredStatus,
+)
 from mainstem.language.model.status.trial_status import TrialStatus
 
 
@@ -199,6 +204,8 @@ class Status(Model):
     """The last ten revisions, the newest first: what changed, and what became of each."""
     rollback: RollbackStatus | None = None
     """The revision of the document, if it failed and Mainstem returned to the last healthy one, or could not."""
+    unanswered: UnansweredStatus | None = None
+    """The changed document, if the last driver failed before it had applied or refused it."""
     trial: TrialStatus | None = None
     """The last trial of a changed document, with `spec.trial`."""
     run: Short | None = None

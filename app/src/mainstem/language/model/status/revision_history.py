@@ -31,7 +31,7 @@ class RevisionOutcome(StrEnum):
     ROLLED_BACK = "RolledBack"
     """It failed, and Mainstem returned to the last healthy revision."""
     REJECTED = "Rejected"
-    """It never ran: a checkpoint does not fit it, or the running driver refused it."""
+    """It never ran: a checkpoint does not fit it, the running driver refused it, or drivers failed before they had."""
 
 
 class RevisionEntry(Model):
@@ -62,6 +62,17 @@ class RevisionEntry(Model):
     ) = None
     """The fields in which it differs from the revision before, such as `queries[daily].trigger`. The last item counts
     the fields that do not fit."""
+
+
+class UnansweredStatus(Model):
+    """A changed document that drivers had, and had neither applied nor refused when they failed."""
+
+    revision: Short
+    """Its revision."""
+    drivers: Count
+    """How many drivers in a row. After two, no driver gets it again until the document or `restartNonce` changes."""
+    reason: Reason
+    """Why the last one failed, in one word."""
 
 
 class RollbackStatus(Model):

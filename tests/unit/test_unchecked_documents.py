@@ -1,0 +1,282 @@
+"""A document that no driver has checked does not reach a pipeline whose document before works."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mainstem_operator.decisions.unchecked import is_unchecked
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.conditions import find_condition
+from mainstem_operator.observed.observation import last_revision
+from mainstem_operator.validation.documents import DocumentChange
+from unit.operator_steps import BOUNDED, SPEC, body, ended, observation, reported, revision, status
+from unit.test_operator_model import CHANGED, Life
+
+
+OLD, NEW = revision(body()).name, revision(body(CHANGED)).name
+NEVER = {**SPEC, "restart": {"policy": "Never"}}
+Event = Callable[[Life], None]
+
+
+def changed(*happened: Event, document: dict[str, Any] = SPEC) -> Life:
+    """A healthy pipeline whose driver has got a changed document, and has not answered; then more happens."""
+    life = Life()
+    life.applied(document, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.changes(CHANGED)
+    for happens in happened:
+        happens(life)
+    return life
+
+
+def dies(code: int = 137, outcome: str | None = None, *, ran: int = 9) -> Event:
+    return lambda life: life.the_driver_ends((code, outcome), ran=ran)
+
+
+def is_evicted(life: Life) -> None:
+    life.the_pod_is_evicted()
+    life.turns()
+
+
+def vanishes(life: Life) -> None:
+    life.the_pod_vanishes(heard=False)
+    life.turns()
+
+
+def the_operator_starts_again(life: Life) -> None:
+    life.dies_after_the_status()
+
+
+def is_deleted_by_somebody(life: Life) -> None:
+    life.somebody_deletes_the_pod()
+    life.the_driver_ends((0, "drained"))
+    life.the_pod_vanishes(heard=True)
+
+
+def starts_again(life: Life) -> None:
+    """The pause is over, the next driver runs, and has reported."""
+    life.time_passes(60)
+    life.the_container_starts()
+    life.the_driver_reports(["Running", "Idle"])
+
+
+def has_started_with(life: Life) -> str:
+    """The revision of the next driver's start."""
+    life.time_passes(301)
+    assert life.pod is not None
+    assert not pod_status.over(life.pod)
+    return pod_status.revision(life.pod)
+
+
+def applied(life: Life) -> tuple[str, str]:
+    """Reason and message of `DocumentApplied`, which is False or absent."""
+    condition = find_condition(life.status, "DocumentApplied") or {"reason": "-", "message": "-"}
+    return condition["reason"], condition["message"]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        (dies(),),
+        (dies(1),),
+        (dies(6, "interrupted"),),
+        (dies(5, "failed"),),
+        (is_evicted,),
+        (vanishes,),
+        (is_deleted_by_somebody,),
+        (dies(), the_operator_starts_again),
+        (is_evicted, the_operator_starts_again),
+        (lambda life: life.restarts(7), dies(0, "drained"), vanishes),
+    ],
+    ids=[
+        "killed",
+        "error",
+        "interrupted",
+        "outage",
+        "evicted",
+        "vanished",
+        "deleted",
+        "killed-and-operator-restarts",
+        "evicted-and-operator-restarts",
+        "restart-requested",
+    ],
+)
+def test_the_successor_of_a_driver_that_has_not_answered_starts_with_the_document_before(
+    end: tuple[Event, ...],
+) -> None:
+    life = changed(*end)
+    assert has_started_with(life) == OLD
+    assert applied(life) == (
+        "Applying",
+        f"the driver starts with revision {OLD}; once it has reported, it takes revision {NEW} over",
+    )
+    life.the_container_starts()
+    life.the_driver_reports(["Running", "Idle"])
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == NEW
+    life.the_driver_takes_over()
+    assert life.status["revision"] == NEW
+    assert "unanswered" not in life.status
+
+
+def test_while_no_driver_runs_the_condition_shows_what_the_next_one_starts_with() -> None:
+    life = changed(dies())
+    assert life.status["phase"] == "BackingOff"
+    reason, message = applied(life)
+    assert reason == "Applying"
+    assert message == (
+        f"no driver has checked revision {NEW}; the next one starts with revision {OLD}, and takes the other over once it "
+        "has reported"
+    )
+    ready = find_condition(life.status, "Ready")
+    assert ready is not None
+    assert ready["reason"] == "Killed", "why no driver runs comes first"
+
+
+def test_an_edit_after_the_death_waits_for_the_next_driver_too() -> None:
+    life = Life()
+    life.applied(SPEC, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.the_driver_ends((137, None))
+    life.changes(CHANGED)
+    assert has_started_with(life) == OLD
+
+
+@pytest.mark.parametrize(
+    ("happened", "document"),
+    [
+        ((dies(4, "failed"),), SPEC),
+        ((dies(3, "failed"),), SPEC),
+        ((dies(),), NEVER),
+        ((lambda life: life.the_driver_reports(["Running", "Failed"]), dies()), SPEC),
+        ((lambda life: life.the_driver_takes_over("NewDriverNeeded"),), SPEC),
+        ((lambda life: life.suspends(suspend=True), dies(0, "drained"), vanishes), SPEC),
+    ],
+    ids=[
+        "queries-failed",
+        "refused-by-spark",
+        "never-restarted",
+        "a-query-failed",
+        "driver-needed",
+        "suspended",
+    ],
+)
+def test_the_changed_document_starts_at_once_where_the_one_before_does_not_work(
+    happened: tuple[Event, ...], document: dict[str, Any]
+) -> None:
+    life = changed(*happened, document=document)
+    if life.body["spec"].get("suspend"):
+        life.suspends(suspend=False)
+    if life.pod is not None and pod_status.leaving(life.pod):
+        life.the_driver_ends((0, "drained"))
+        life.the_pod_vanishes(heard=True)
+    assert has_started_with(life) == NEW
+
+
+def test_a_document_that_fails_twice_before_it_gets_the_change_is_replaced() -> None:
+    """The edit may be the remedy, although no driver lives long enough to check it."""
+    life = Life()
+    life.applied(SPEC, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.the_driver_ends((137, None))
+    life.changes(CHANGED)
+    assert has_started_with(life) == OLD
+    life.the_container_starts()
+    life.the_driver_ends((137, None))
+    assert has_started_with(life) == NEW
+
+
+def test_a_document_with_which_two_drivers_fail_is_held_back() -> None:
+    life = changed(dies())
+    assert life.status["unanswered"] == {"revision": NEW, "drivers": 1, "reason": "Killed"}
+    starts_again(life)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == NEW
+    life.the_driver_ends((137, None))
+    starts_again(life)
+    assert (pod_status.revision(life.pod), pod_status.handed_revision(life.pod)) == (OLD, OLD)
+    reason, message = applied(life)
+    assert reason == "NeverAnswered"
+    assert message == (
+        f"2 drivers in a row had revision {NEW}, and failed before they had applied or refused it, the last one with Killed; "
+        "the previous document remains in use"
+    )
+    conditions = {entry["type"]: entry["status"] for entry in life.status["conditions"]}
+    assert (conditions["Stalled"], conditions["SpecValid"]) == ("True", "True")
+    first = life.status["history"][0]
+    assert (first["revision"], first["outcome"], first["reason"]) == (NEW, "Rejected", "NeverAnswered")
+    life.time_passes(40_000)
+    life.the_driver_ends((137, None), ran=40_000)
+    starts_again(life)
+    assert pod_status.handed_revision(life.pod) == OLD
+
+
+@pytest.mark.parametrize("end", [is_evicted, vanishes, dies(6, "interrupted"), is_deleted_by_somebody])
+def test_ends_that_no_driver_has_caused_hold_no_document_back(end: Event) -> None:
+    life = changed(*[end, starts_again] * 3)
+    assert "unanswered" not in life.status
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == NEW
+
+
+def held_back(*happened: Event) -> Life:
+    return changed(dies(), starts_again, dies(), starts_again, *happened)
+
+
+def test_another_restart_nonce_lets_a_driver_try_the_document_again() -> None:
+    life = held_back(lambda life: life.restarts(7), dies(0, "drained"), vanishes)
+    assert has_started_with(life) == OLD
+    starts_again(life)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == NEW
+    assert "unanswered" not in life.status
+
+
+def test_a_suspension_lets_a_driver_start_with_the_document() -> None:
+    life = held_back(lambda life: life.suspends(suspend=True), dies(0, "drained"), vanishes)
+    life.suspends(suspend=False)
+    assert has_started_with(life) == NEW
+
+
+def test_another_document_is_handed_over() -> None:
+    life = held_back(lambda life: life.changes({**CHANGED, "restart": {"maxDriverRetries": 5}}))
+    assert "unanswered" not in life.status
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) not in (OLD, NEW)
+
+
+def test_a_document_that_the_driver_had_applied_is_the_last_one_also_if_its_pod_is_gone_at_once() -> None:
+    life = changed()
+    life.the_driver_takes_over(asleep=True)
+    vanishes(life)
+    assert last_revision(life.body, None) == NEW
+    assert has_started_with(life) == NEW
+
+
+def test_a_report_of_an_earlier_driver_does_not_name_the_last_document() -> None:
+    part = reported("Running", attempt=1)
+    part["reported"]["revision"] = NEW
+    assert last_revision(body(SPEC, status("Starting", body(), attempt=2) | part), None) == OLD
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"),
+    [
+        ({}, True),
+        ({"change": DocumentChange(driver=("spec.image",))}, False),
+        ({"change": None}, False),
+        ({"current": None}, False),
+        ({"current": revision(body(BOUNDED))}, False),
+    ],
+    ids=["unchecked", "needs-driver", "not-compared", "unknown", "ends-by-itself"],
+)
+def test_what_the_next_driver_starts_with(difference: dict[str, Any], expected: bool) -> None:
+    part = reported("Running", "Idle")
+    part["reported"]["revision"] = OLD
+    entry = {"revision": OLD, "generation": 1, "outcome": "Healthy", "startTime": "2026-01-01T00:00:00Z"}
+    pipeline = body(CHANGED, status("Running", body(), history=[entry]) | part, generation=2)
+    given = {"current": revision(body()), "change": DocumentChange(), **difference}
+    assert is_unchecked(observation(pipeline, ended(body(), 137), **given)) is expected
+    part["reported"].pop("revision")  # a driver of an older release
+    assert not is_unchecked(replace(observation(pipeline, ended(body(), 137), **given), body=pipeline))
