@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.executions import since
 from harness.jdbcbench import COLUMNS, WriteRows, staging_tables
 from harness.postgres import Postgres
 from harness.sampling import sampled
@@ -213,11 +214,9 @@ def test_no_password_is_shown(
     write_rows: WriteRows, spark: SparkSession, postgres: Postgres, table: str
 ) -> None:
     postgres.run(f"CREATE TABLE {table} ({COLUMNS})")
+    executions = since(spark)
     write_rows([{"id": 1}], table)
-    store = spark._jsparkSession.sharedState().statusStore()
-    plans = store.executionsList()
-    shown = "".join(
-        f"{plans.apply(i).physicalPlanDescription()}{plans.apply(i).modifiedConfigs()}"
-        for i in range(plans.size())
-    )
+    runs = executions()
+    shown = "".join(f"{run.physicalPlanDescription()}{run.modifiedConfigs()}" for run in runs)
+    assert runs
     assert postgres.password not in shown

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from harness.executions import since
 from harness.kafkasecured import SecuredBroker
 from harness.pki import Authority
 from harness.records import Record
@@ -93,7 +94,7 @@ def test_the_right_secret_reads_and_writes(
     bench: Bench, secured_kafka: SecuredBroker, way: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     security, servers = WAYS[way]
-    name = topic(secured_kafka, f"secured-{way}")
+    name, executions = topic(secured_kafka, f"secured-{way}"), since(bench.pipelines.spark)
     [status] = bench.pipelines.run(bench.spec(name, security, getattr(secured_kafka, servers)))
     assert (status.state, status.input_rows) == (QueryState.COMPLETED, 3)
     assert sorted(pq.ParquetDataset(str(bench.pipelines.folder / name)).read()["text"].to_pylist()) == [
@@ -111,17 +112,9 @@ def test_the_right_secret_reads_and_writes(
     outputs += "".join(path.read_text(encoding="utf-8", errors="replace") for path in kept)
     context = bench.pipelines.spark.sparkContext
     outputs += "".join(f"{key}={value}" for key, value in context.getConf().getAll())
-    outputs += plans(bench)
+    outputs += "".join(str(run.physicalPlanDescription()) + str(run.details()) for run in executions())
     for secret in (secured_kafka.password, secured_kafka.plain_password, "PRIVATE KEY", "hush"):
         assert secret not in outputs
-
-
-def plans(bench: Bench) -> str:
-    """What Spark's UI shows of the queries that ran."""
-    jvm: Any = bench.pipelines.spark._jvm
-    store = bench.pipelines.spark._jsparkSession.sharedState().statusStore()
-    runs = jvm.scala.jdk.javaapi.CollectionConverters.asJava(store.executionsList())
-    return "".join(str(run.physicalPlanDescription()) + str(run.details()) for run in runs)
 
 
 def refused(bench: Bench, security: dict[str, Any], servers: str | None = None) -> NotReady:

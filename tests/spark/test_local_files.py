@@ -131,6 +131,7 @@ def test_a_link_is_what_it_is_for_hadoop(
     assert texts[0] == texts[1]
 
 
+@pytest.mark.full(gate="spark/test_local_files.py::test_a_link_is_what_it_is_for_hadoop")
 def test_a_checkpoint_may_lie_behind_a_link(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "checkpoints").symlink_to(tmp_path / "disk")

@@ -100,7 +100,7 @@ def test_a_folder_that_appears_gives_its_column(spark: SparkSession, tmp_path: P
     assert (status.state, status.restarts) == (QueryState.RUNNING, 0)
 
 
-@pytest.mark.parametrize("kind", only(KINDS, ("json", "parquet")))
+@pytest.mark.parametrize("kind", only(KINDS, ("json",)))
 @pytest.mark.parametrize("name", sampled(["x/k=7", "x/K=7", "x/%6B=7/y"], every=3))
 def test_below_a_glob_folders_give_their_columns_too(
     spark: SparkSession, tmp_path: Path, kind: str, name: str
@@ -114,7 +114,7 @@ def test_below_a_glob_folders_give_their_columns_too(
     assert folder.rows() == [(1, None), (2, 7), (3, 8)]
 
 
-@pytest.mark.parametrize("kind", only(KINDS, ("json", "parquet")))
+@pytest.mark.parametrize("kind", only(KINDS, ("json",)))
 @pytest.mark.parametrize("name", sampled(["k=7/b", "j=3/k=7/b"], every=2))
 def test_folders_of_another_name_give_their_column_once_the_old_ones_are_gone(
     spark: SparkSession, tmp_path: Path, kind: str, name: str
@@ -127,7 +127,7 @@ def test_folders_of_another_name_give_their_column_once_the_old_ones_are_gone(
     assert folder.rows() == [(1, None), (2, 7)]
 
 
-@pytest.mark.parametrize("kind", only(("json", "csv", "parquet", "orc", "decoded"), ("json", "parquet")))
+@pytest.mark.parametrize("kind", only(("json", "csv", "parquet", "orc", "decoded"), ("parquet",)))
 def test_columns_keep_their_places(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """Spark moves the columns of folders to the end; a sink of csv and a UNION take columns by their place."""
     folder = Folder(spark, tmp_path, kind)
@@ -147,7 +147,7 @@ def test_columns_keep_their_places(spark: SparkSession, tmp_path: Path, kind: st
     assert written() == ["1,,", "1,,", "2,7,", "2,7,"]
 
 
-@pytest.mark.parametrize("kind", only(KINDS, ("json", "parquet")))
+@pytest.mark.parametrize("kind", only(KINDS, ("parquet",)))
 @pytest.mark.parametrize("below", sampled(["", "x/"], every=2))
 def test_a_query_starts_again_once_its_folders_are_gone(
     spark: SparkSession, tmp_path: Path, kind: str, below: str
@@ -165,8 +165,10 @@ def test_a_query_starts_again_once_its_folders_are_gone(
     assert folder.rows() == [(1, 7), (2, None)]
 
 
-@pytest.mark.parametrize("kind", ["json", "parquet"])
-@pytest.mark.parametrize(("name", "value"), [("a%252Fb", "a%2Fb"), ("x y", "x y"), ("007", "007")])
+@pytest.mark.parametrize("kind", only(["json", "parquet"], ("json",)))
+@pytest.mark.parametrize(
+    ("name", "value"), sampled([("a%252Fb", "a%2Fb"), ("x y", "x y"), ("007", "007")], every=3)
+)
 def test_below_a_glob_texts_of_folders_are_as_elsewhere(
     spark: SparkSession, tmp_path: Path, kind: str, name: str, value: str
 ) -> None:
@@ -197,7 +199,7 @@ def test_a_stop_meanwhile_is_no_failure(spark: SparkSession, tmp_path: Path) -> 
 CONFLICTS = {"another name": ("k=1/a", "j=2/b"), "another level": ("k=1/a", "k=1/j=2/b")}
 
 
-@pytest.mark.parametrize("kind", only(KINDS, ("json",)))
+@pytest.mark.parametrize("kind", only(KINDS, ("parquet",)))
 @pytest.mark.parametrize("names", sampled(CONFLICTS, every=2))
 def test_folders_that_conflict_are_named(spark: SparkSession, tmp_path: Path, kind: str, names: str) -> None:
     folder, (first, then) = Folder(spark, tmp_path, kind), CONFLICTS[names]

@@ -163,6 +163,7 @@ def test_a_failed_build_is_red_and_shows_the_end_of_its_log(root: Path) -> None:
     assert not run.runs[0].outcomes
 
 
+@pytest.mark.full(gate="unit/test_gate.py::test_a_test_that_fails_once_is_unstable_and_the_run_is_green")
 def test_side_by_side_a_failed_test_is_repeated_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     monkeypatch.delenv("PYTEST_PLUGINS")

@@ -138,7 +138,7 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=75, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(["", "SELECT ", "SELECT * FROM ", "SELECT * FROM ticks "]),
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join),
@@ -175,13 +175,13 @@ AMBIGUOUS = {
 """Texts that a parser can read in many ways."""
 
 
-@pytest.mark.parametrize("sql", sampled(AMBIGUOUS.values(), every=2), ids=AMBIGUOUS)
+@pytest.mark.parametrize("sql", sampled(AMBIGUOUS.values(), every=4), ids=AMBIGUOUS)
 def test_ambiguous_texts_are_read_to_an_end(sql: str) -> None:
     with at_most(CALLS):
         read(sql)
 
 
-@pytest.mark.parametrize("sql", sampled(AMBIGUOUS.values(), every=5), ids=AMBIGUOUS)
+@pytest.mark.parametrize("sql", sampled(AMBIGUOUS.values(), every=6), ids=AMBIGUOUS)
 def test_ambiguous_texts_are_checked_at_bounded_cost(sql: str) -> None:
     view = {"name": "v", "sql": sql[:MAX_SQL]}
     assert all(problem.reason != "DocumentTooComplex" for problem in problems(document([view])))
