@@ -106,7 +106,7 @@ def test_a_driver_that_dies_with_a_change_at_hand_is_followed_by_one_with_the_do
     second = wanted(ours)
     ours.ends(137)
     assert ours.runs(2).metadata.annotations["mainstem.dev/revision"] == first
-    assert ours.status["unanswered"] == {"revision": second, "drivers": 1, "reason": "Killed"}
+    assert ours.status["unanswered"] == {"revision": second, "drivers": 1, "starts": 0, "reason": "Killed"}
     ours.reports(attempt=2, reported={"revision": first})
     until(lambda: wanted(ours, 2) == second)
     ours.reports(attempt=2, reported={"revision": second})

@@ -18,6 +18,7 @@ from mainstem.reasons.condition_table import CONDITION_ROWS
 from mainstem.reasons.registry import entries
 from mainstem.schema import WITH_REASONS, with_reasons
 from mainstem.schema.crd import crd
+from mainstem_operator.observed import conditions as observed
 from mainstem_operator.validation.documents import validate
 from prometheus_client import REGISTRY
 
@@ -48,7 +49,7 @@ def imported(module: Path) -> set[str]:
 
 
 def conditions_set_in(module: Path) -> Iterator[tuple[str, str, str]]:
-    """Name, status and reason of each `Condition(...)` whose three are constants; the name may be a variable `name`."""
+    """Name, status and reason of each `Condition(...)` whose three are constants; the name may be a variable."""
     for function in ast.walk(ast.parse(text(module))):
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -63,7 +64,8 @@ def conditions_set_in(module: Path) -> Iterator[tuple[str, str, str]]:
                     func=ast.Name("Condition"),
                     args=[name, ast.Name(status), ast.Attribute(ast.Name("reasons"), reason), *_],
                 ):
-                    condition = name.value if isinstance(name, ast.Constant) else constants[0]
+                    named = getattr(observed, name.id, None) if isinstance(name, ast.Name) else None
+                    condition = name.value if isinstance(name, ast.Constant) else named or constants[0]
                     yield str(condition), status.capitalize(), str(getattr(reasons, reason))
 
 

@@ -23,13 +23,13 @@ from mainstem.names import UPDATE
 from mainstem.reasons import POD_REFUSED
 from mainstem_operator.decisions import rollback, unchecked
 from mainstem_operator.decisions.actions import Plan
-from mainstem_operator.decisions.checkpoints import remains
+from mainstem_operator.decisions.checkpoints import guarded, in_use, remains
+from mainstem_operator.decisions.health import has_begun
 from mainstem_operator.decisions.history import driver_history
 from mainstem_operator.decisions.observed_ages import with_ages
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.decisions.revisions import protected
-from mainstem_operator.decisions.setbacks import REPEATEDLY
 from mainstem_operator.manifests import pods
 from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed import pod_status, trials
@@ -38,10 +38,13 @@ from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timest
 from mainstem_operator.observed.observation import Observation, last_revision, running_revision
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
+from mainstem_operator.observed.unanswered import ENOUGH
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
 from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, moment, reported, running
 
 
+LAKE = {"connections": [{"name": "lake", "s3": {"secretRef": {"name": "lake"}, "buckets": ["checkpoints"]}}]}
+"""A connection that a run uses, so that its Secret is required."""
 STATES = ["Starting", "Waiting", "Running", "Idle", "Restarting", "Failed", "Completed"]
 DOCUMENTS: list[dict[str, Any]] = [
     SPEC,
@@ -49,6 +52,8 @@ DOCUMENTS: list[dict[str, Any]] = [
     {**SPEC, "restart": {"policy": "Never"}},
     {**SPEC, "restart": {"maxDriverRetries": 2, "maxBackoff": "60s"}},
     {**SPEC, "queries": [{**SPEC["queries"][0], "from": "nothing"}]},
+    {**SPEC, **LAKE},
+    {**SPEC, **LAKE, "restart": {"maxDriverRetries": 1}},
     BOUNDED,
     {**BOUNDED, "schedule": {"cron": "*/30 * * * *"}},
     {**BOUNDED, "schedule": {"cron": "30 2 * * *", "timeZone": "Europe/Zurich"}},
@@ -80,11 +85,11 @@ def has_reported(pipeline: dict[str, Any], its_pod: dict[str, Any] | None) -> bo
     return its_pod is not None and part.get("attempt") == pod_status.attempt(its_pod) and "revision" in part
 
 
-def entry_of(status: dict[str, Any]) -> tuple[str, str]:
-    """The entry of the history that has not ended: its revision and its start."""
+def entry_of(status: dict[str, Any]) -> tuple[str, int, str]:
+    """The entry of the history that has not ended: its revision, generation and start."""
     entry = newest(status)
     assert entry is not None
-    return entry["revision"], entry["startTime"]
+    return entry["revision"], entry["generation"], entry["startTime"]
 
 
 class Life(RuleBasedStateMachine):
@@ -111,7 +116,8 @@ class Life(RuleBasedStateMachine):
         self.checked: set[str] = set()
         self.working: str | None = None
         self.deaths = 0
-        self.healthy_since: dict[tuple[str, str], datetime] = {}
+        self.vain_starts = 0
+        self.healthy_since: dict[tuple[str, int, str], datetime] = {}
 
     @initialize(document=st.sampled_from(DOCUMENTS + TRIALS), runs=st.booleans())
     def applied(self, document: dict[str, Any], runs: bool = False) -> None:
@@ -152,6 +158,8 @@ class Life(RuleBasedStateMachine):
             observed = replace(observed, healthy=healthy, way_back=self.compared(wanted, healthy))
         runs = self.revisions.get(observed.running_revision) if self.living() else observed.current
         observed = replace(observed, change=self.compared(runs, observed.wanted))
+        if guarded(observed) and not observed.rolled_back:
+            observed = replace(observed, refused_changes=in_use(observed, observed.change))
         return replace(observed, unchecked=unchecked.is_unchecked(observed))
 
     def compared(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
@@ -178,7 +186,7 @@ class Life(RuleBasedStateMachine):
             self.body["status"] = kept | copy.deepcopy(dict(next_plan.status))
         self.check_transitions(old)
         self.check_trial(old.get("trial", {}))
-        if self.status.get("phase") in (*AT_REST, *ENDED):
+        if self.status.get("phase") in AT_REST:
             self.working = None
         failed = self.status.get("rollback", {})
         if "target" in failed and failed != old.get("rollback"):
@@ -227,8 +235,13 @@ class Life(RuleBasedStateMachine):
         change = self.compared(works, revision)
         refused = self.status.get("reported", {}).get("refused", {})
         needs_driver = (change and change.driver) or refused.get("reason") == "NewDriverNeeded"
-        fails = works.pipeline.spec.restart.policy == "Never" or self.deaths >= REPEATEDLY
-        assert needs_driver or fails or works.ends, "an unchecked document replaces one that works"
+        restart = works.pipeline.spec.restart
+        is_spent = restart.max_driver_retries is not None and self.deaths > restart.max_driver_retries
+        fails = restart.policy == "Never" or is_spent or self.vain_starts >= ENOUGH
+        needs_less = not works.required <= revision.required
+        assert needs_driver or needs_less or fails or works.ends, (
+            "an unchecked document replaces one that works"
+        )
 
     def carry_out_driver(self, next_plan: Plan) -> bool:
         if next_plan.stop:
@@ -413,6 +426,9 @@ class Life(RuleBasedStateMachine):
             self.deaths = 0
         elif how[1] != "interrupted":
             self.deaths = 1 if ran >= RESET_AFTER else self.deaths + 1
+            if self.pod is not None and not pod_status.leaving(self.pod):
+                has_run = has_begun(self.status, pod_status.attempt(self.pod))
+                self.vain_starts = 0 if has_run else self.vain_starts + 1
         self.transplant(ended(body(), *how, started=finished - ran, finished=finished))
         self.woken(asleep)
 
@@ -809,6 +825,24 @@ def test_a_promoted_document_is_handed_to_the_running_driver() -> None:
     life.the_driver_takes_over()
     assert life.status["revision"] == life.status["trial"]["revision"]
     assert life.status["trial"]["phase"] == "Promoted"
+
+
+@pytest.mark.parametrize(
+    ("document", "ends"),
+    [
+        (TRIED, lambda life: life.promotes(asleep=True)),
+        (TRIED, lambda life: life.changes({**SPEC, "timeZone": "Europe/Zurich"}, asleep=True)),
+        (AUTOMATIC, lambda life: life.the_trial_ends((0, "equal"), asleep=True)),
+    ],
+    ids=["promoted", "no longer wanted", "passed"],
+)
+def test_the_write_that_ends_a_trial_does_not_show_the_pipeline_as_ready(
+    document: dict[str, Any], ends: Callable[[Life], None]
+) -> None:
+    life = tried(ends, document=document)
+    life.dies_after_the_status()
+    assert life.status["observedGeneration"] == life.body["metadata"]["generation"]
+    life.a_pipeline_is_ready_only_with_its_document()
 
 
 def test_a_new_revision_ends_the_trial_of_the_one_before() -> None:

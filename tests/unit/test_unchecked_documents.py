@@ -54,6 +54,14 @@ def is_deleted_by_somebody(life: Life) -> None:
     life.the_pod_vanishes(heard=True)
 
 
+def is_deleted_and_killed(life: Life) -> None:
+    """As a driver that hangs is ended."""
+    life.somebody_deletes_the_pod()
+    life.the_driver_ends((137, None))
+    life.the_pod_vanishes(heard=True)
+    life.turns()
+
+
 def starts_again(life: Life) -> None:
     """The pause is over, the next driver runs, and has reported."""
     life.time_passes(60)
@@ -121,7 +129,7 @@ def test_the_successor_of_a_driver_that_has_not_answered_starts_with_the_documen
 
 
 def test_while_no_driver_runs_the_condition_shows_what_the_next_one_starts_with() -> None:
-    life = changed(dies())
+    life = changed(is_evicted)
     assert life.status["phase"] == "BackingOff"
     reason, message = applied(life)
     assert reason == "Applying"
@@ -131,16 +139,11 @@ def test_while_no_driver_runs_the_condition_shows_what_the_next_one_starts_with(
     )
     ready = find_condition(life.status, "Ready")
     assert ready is not None
-    assert ready["reason"] == "Killed", "why no driver runs comes first"
+    assert ready["reason"] == "Evicted", "why no driver runs comes first"
 
 
 def test_an_edit_after_the_death_waits_for_the_next_driver_too() -> None:
-    life = Life()
-    life.applied(SPEC, runs=True)
-    life.the_driver_reports(["Running", "Idle"])
-    life.the_driver_ends((137, None))
-    life.changes(CHANGED)
-    assert has_started_with(life) == OLD
+    assert has_started_with(edited_after_a_death()) == OLD
 
 
 @pytest.mark.parametrize(
@@ -148,7 +151,6 @@ def test_an_edit_after_the_death_waits_for_the_next_driver_too() -> None:
     [
         ((dies(4, "failed"),), SPEC),
         ((dies(3, "failed"),), SPEC),
-        ((dies(),), NEVER),
         ((lambda life: life.the_driver_reports(["Running", "Failed"]), dies()), SPEC),
         ((lambda life: life.the_driver_takes_over("NewDriverNeeded"),), SPEC),
         ((lambda life: life.suspends(suspend=True), dies(0, "drained"), vanishes), SPEC),
@@ -156,7 +158,6 @@ def test_an_edit_after_the_death_waits_for_the_next_driver_too() -> None:
     ids=[
         "queries-failed",
         "refused-by-spark",
-        "never-restarted",
         "a-query-failed",
         "driver-needed",
         "suspended",
@@ -174,33 +175,67 @@ def test_the_changed_document_starts_at_once_where_the_one_before_does_not_work(
     assert has_started_with(life) == NEW
 
 
-def test_a_document_that_fails_twice_before_it_gets_the_change_is_replaced() -> None:
-    """The edit may be the remedy, although no driver lives long enough to check it."""
+def edited_after_a_death(document: dict[str, Any] = SPEC) -> Life:
+    """A pipeline whose driver was killed, and whose document is changed after that."""
     life = Life()
-    life.applied(SPEC, runs=True)
+    life.applied(document, runs=True)
     life.the_driver_reports(["Running", "Idle"])
     life.the_driver_ends((137, None))
     life.changes(CHANGED)
-    assert has_started_with(life) == OLD
+    return life
+
+
+def dies_at_its_start(life: Life) -> None:
+    life.time_passes(301)
     life.the_container_starts()
+    life.the_driver_reports(["Starting", "Starting"])
     life.the_driver_ends((137, None))
+
+
+def test_a_document_that_is_never_restarted_is_replaced() -> None:
+    assert has_started_with(edited_after_a_death(NEVER)) == NEW
+
+
+def test_a_document_that_does_not_start_twice_is_replaced() -> None:
+    """The edit may be the remedy, although no driver lives long enough to check it."""
+    life = edited_after_a_death()
+    dies_at_its_start(life)
+    assert life.status["unanswered"] == {"revision": NEW, "drivers": 0, "starts": 1, "reason": "Killed"}
+    assert has_started_with(life) == OLD
+    dies_at_its_start(life)
     assert has_started_with(life) == NEW
+    assert "unanswered" not in life.status
+
+
+def test_deaths_of_long_ago_do_not_count() -> None:
+    life = Life()
+    life.applied(SPEC, runs=True)
+    for _ in range(3):
+        life.the_driver_reports(["Running", "Idle"])
+        life.the_driver_ends((137, None))
+        starts_again(life)
+    assert life.status["restarts"] == 3
+    life.time_passes(10**7)
+    life.changes(CHANGED)
+    is_evicted(life)
+    assert has_started_with(life) == OLD
 
 
 def test_a_document_with_which_two_drivers_fail_is_held_back() -> None:
     life = changed(dies())
-    assert life.status["unanswered"] == {"revision": NEW, "drivers": 1, "reason": "Killed"}
+    assert life.status["unanswered"] == {"revision": NEW, "drivers": 1, "starts": 0, "reason": "Killed"}
     starts_again(life)
     assert life.pod is not None
     assert pod_status.handed_revision(life.pod) == NEW
     life.the_driver_ends((137, None))
     starts_again(life)
     assert (pod_status.revision(life.pod), pod_status.handed_revision(life.pod)) == (OLD, OLD)
+    assert life.status["restarts"] == 0, "they are no failures of the document before"
     reason, message = applied(life)
     assert reason == "NeverAnswered"
-    assert message == (
+    assert message.startswith(
         f"2 drivers in a row had revision {NEW}, and failed before they had applied or refused it, the last one with Killed; "
-        "the previous document remains in use"
+        "the previous document remains in use. Change the document, or set another spec.restartNonce"
     )
     conditions = {entry["type"]: entry["status"] for entry in life.status["conditions"]}
     assert (conditions["Stalled"], conditions["SpecValid"]) == ("True", "True")
@@ -212,7 +247,73 @@ def test_a_document_with_which_two_drivers_fail_is_held_back() -> None:
     assert pod_status.handed_revision(life.pod) == OLD
 
 
-@pytest.mark.parametrize("end", [is_evicted, vanishes, dies(6, "interrupted"), is_deleted_by_somebody])
+@pytest.mark.parametrize("end", [dies(), dies(1), dies(0), dies(5, "failed")])
+@pytest.mark.parametrize("retries", [0, 1, None])
+def test_the_check_of_a_document_spends_no_budget_of_the_one_before(end: Event, retries: int | None) -> None:
+    spec = SPEC if retries is None else {**SPEC, "restart": {"maxDriverRetries": retries}}
+    life = changed(end, starts_again, end, starts_again, document=spec)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == revision(body(spec)).name
+    assert applied(life)[0] == "NeverAnswered"
+
+
+@pytest.mark.parametrize("reason", ["SpecInvalid", "TopicMissing"], ids=["refused for good", "tries again"])
+def test_a_driver_that_has_answered_holds_no_document_back(reason: str) -> None:
+    def answers(life: Life) -> None:
+        life.the_driver_takes_over(reason)
+
+    life = changed(*[answers, dies(), starts_again] * 3)
+    assert "unanswered" not in life.status
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == NEW
+    life.the_driver_takes_over(reason)
+    if reason == "SpecInvalid":
+        condition = find_condition(life.status, "SpecValid") or {}
+        assert (condition["status"], condition["reason"]) == ("False", "SpecInvalid")
+
+
+def test_a_pod_that_the_api_server_refuses_is_no_failure_of_the_document_before() -> None:
+    life = changed()
+    life.the_server_refuses("exceeded quota")
+    life.the_driver_ends((137, None))
+    life.time_passes(301)
+    life.the_server_refuses(None)
+    assert has_started_with(life) == OLD
+
+
+def test_a_pod_that_finds_no_node_is_no_failure_of_the_document_before() -> None:
+    life = changed(is_evicted)
+    life.time_passes(301)
+    for _ in range(3):
+        life.time_passes(40_000)
+    assert life.status["phase"] == "Failed"
+    assert has_started_with(life) == OLD
+
+
+def test_a_held_back_document_starts_once_the_one_before_has_failed_for_good() -> None:
+    life = held_back(dies(3, "failed"))
+    assert has_started_with(life) == NEW
+    assert "unanswered" not in life.status
+    outcomes = [(entry["revision"], entry["outcome"]) for entry in life.status["history"]]
+    assert outcomes == [(NEW, "Progressing"), (NEW, "Rejected"), (OLD, "Failed")]
+
+
+def test_a_document_with_a_trial_waits_for_the_next_driver() -> None:
+    life = Life()
+    life.applied(SPEC, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.the_driver_ends((137, None))
+    life.changes({**CHANGED, "trial": {}})
+    assert life.status["trial"]["phase"] == "Pending"
+    assert has_started_with(life) == OLD
+    life.the_container_starts()
+    life.the_driver_reports(["Running", "Idle"])
+    assert life.status["trial"]["phase"] == "Running"
+
+
+@pytest.mark.parametrize(
+    "end", [is_evicted, vanishes, dies(6, "interrupted"), is_deleted_by_somebody, is_deleted_and_killed]
+)
 def test_ends_that_no_driver_has_caused_hold_no_document_back(end: Event) -> None:
     life = changed(*[end, starts_again] * 3)
     assert "unanswered" not in life.status
@@ -224,8 +325,17 @@ def held_back(*happened: Event) -> Life:
     return changed(dies(), starts_again, dies(), starts_again, *happened)
 
 
-def test_another_restart_nonce_lets_a_driver_try_the_document_again() -> None:
-    life = held_back(lambda life: life.restarts(7), dies(0, "drained"), vanishes)
+@pytest.mark.parametrize(
+    "restarts",
+    [
+        (lambda life: life.restarts(7), dies(0, "drained"), vanishes),
+        (lambda life: life.restarts(7), vanishes),
+        (dies(), lambda life: life.restarts(7)),
+    ],
+    ids=["drained", "vanished", "after-another-death"],
+)
+def test_another_restart_nonce_lets_a_driver_try_the_document_again(restarts: tuple[Event, ...]) -> None:
+    life = held_back(*restarts)
     assert has_started_with(life) == OLD
     starts_again(life)
     assert life.pod is not None
@@ -239,8 +349,12 @@ def test_a_suspension_lets_a_driver_start_with_the_document() -> None:
     assert has_started_with(life) == NEW
 
 
-def test_another_document_is_handed_over() -> None:
-    life = held_back(lambda life: life.changes({**CHANGED, "restart": {"maxDriverRetries": 5}}))
+@pytest.mark.parametrize("meanwhile", [(), (is_evicted, starts_again)], ids=["at once", "evicted"])
+def test_another_document_is_handed_over(meanwhile: tuple[Event, ...]) -> None:
+    another = {**CHANGED, "restart": {"maxDriverRetries": 9}}
+    life = held_back(lambda life: life.changes(another), *meanwhile)
+    assert life.pod is not None
+    assert pod_status.revision(life.pod) == OLD
     assert "unanswered" not in life.status
     assert life.pod is not None
     assert pod_status.handed_revision(life.pod) not in (OLD, NEW)
@@ -268,8 +382,9 @@ def test_a_report_of_an_earlier_driver_does_not_name_the_last_document() -> None
         ({"change": None}, False),
         ({"current": None}, False),
         ({"current": revision(body(BOUNDED))}, False),
+        ({"current": replace(revision(body()), required=frozenset({"lake"}))}, False),
     ],
-    ids=["unchecked", "needs-driver", "not-compared", "unknown", "ends-by-itself"],
+    ids=["unchecked", "needs-driver", "not-compared", "unknown", "ends-by-itself", "needs-fewer-secrets"],
 )
 def test_what_the_next_driver_starts_with(difference: dict[str, Any], expected: bool) -> None:
     part = reported("Running", "Idle")

@@ -231,11 +231,12 @@ NOT_ANSWERED: Final = Reason(
 )
 NEVER_ANSWERED: Final = Reason(
     "NeverAnswered",
-    "Two drivers in a row had the changed document, and failed before they had applied or refused it. Its check may be what ends "
+    "Two drivers in a row had the changed document, and failed while their queries ran, before they had applied or refused it. Its "
+    "check may be what ends "
     "them, so the driver that runs now continues with the document before, and does not get the changed one.",
     "Look at `status.lastTermination` and at the log of the previous driver, and change the document. Another `spec.restartNonce` "
-    "lets a driver try it again. If the document before is at fault, set `suspend: true` and then `false`: a driver starts with the"
-    " changed document, which none has checked.",
+    "lets a driver try it again. If the document before is at fault, set `suspend: true`, and `false` once the phase is `Suspended`: a "
+    "driver starts with the changed document, which none has checked.",
 )
 NEW_DRIVER_NEEDED: Final = Reason(
     "NewDriverNeeded",

@@ -18,6 +18,8 @@ STALLED_SECONDS: Final = 600.0
 _MEMORY_LOSSES: Final = (reasons.EXECUTOR_OOM_KILLED, reasons.EXECUTOR_OUT_OF_MEMORY)
 """Reasons that a driver reports for an executor."""
 
+_NOT_BEGUN: Final = (QueryState.STARTING, QueryState.RESTARTING, QueryState.FAILED, QueryState.SUSPENDED)
+"""States of a query that has not run, or does not run."""
 _QUIET: Final = (QueryState.IDLE, QueryState.WAITING)
 """States of a query that reads nothing, and needs nothing but new data."""
 
@@ -27,6 +29,12 @@ Status = Mapping[str, Any]
 def reported(status: Status, attempt: int) -> bool:
     """True if the driver with this start number wrote the numbers in the status."""
     return bool(status.get("reported", {}).get("attempt") == attempt)
+
+
+def has_begun(status: Status, attempt: int) -> bool:
+    """Whether a query of the driver with this start number has run, as far as the driver has reported."""
+    queries = status.get("queries", ()) if reported(status, attempt) else ()
+    return any(query["state"] not in _NOT_BEGUN for query in queries)
 
 
 def updating(status: Status) -> list[str]:

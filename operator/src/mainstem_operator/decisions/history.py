@@ -9,10 +9,12 @@ from typing import Any
 from mainstem import reasons
 
 from mainstem_operator.decisions.failure_classes import POLICIES, FailureClass, Failures, failure_class
-from mainstem_operator.observed import pod_status, unanswered
+from mainstem_operator.decisions.health import has_begun
+from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import parsed, timestamp
 from mainstem_operator.observed.observation import Observation, last_revision, report_of, running_revision
 from mainstem_operator.observed.pod_status import DriverEnd
+from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.observed.unanswered import Unanswered
 from mainstem_operator.validation.documents import Revision
 
@@ -27,7 +29,7 @@ class DriverHistory:
         failures: the failures in a row, including this end.
         revision: the revision that the last start runs or ran; None before the first start.
         run: the run of the pipeline that the last start belongs to; None before the first start.
-        unanswered: the changed document with which drivers in a row have failed, including this end; None without one.
+        unanswered: the drivers that have failed while a changed document waits, including this end; None if none has.
     """
 
     attempt: int
@@ -52,13 +54,16 @@ def driver_history(observation: Observation) -> DriverHistory:
         None,
     )
     revision, run = (running_revision(observation.body, pod), pod_status.run(pod)) if pod else ("", "")
+    known, unanswered = observation.unanswered, _unanswered(observation, attempt, ended, pod)
+    # The check of a changed document may have ended the driver: that is no failure of the document before.
+    is_blamed = unanswered is not None and unanswered.drivers > (known.drivers if known else 0)
     return DriverHistory(
         attempt,
         ended,
-        _failures(observation, attempt, ended),
+        _known_failures(observation.status) if is_blamed else _failures(observation, attempt, ended),
         revision or last_revision(observation.body, None) or None,
         run or observation.status.get("run"),
-        _unanswered(observation, attempt, ended, pod),
+        unanswered,
     )
 
 
@@ -166,24 +171,41 @@ def _is_counted(status: Mapping[str, Any], attempt: int) -> bool:
 def _unanswered(
     observation: Observation, attempt: int, ended: DriverEnd | None, pod: Mapping[str, Any] | None
 ) -> Unanswered | None:
-    """The changed document with which drivers in a row have failed. Another document, a suspension or another `restartNonce`
-    begins the count again, and so does a failure without the document; infrastructure leaves it as it is.
+    """The drivers that have failed while a changed document waits, including this end if it is a new one."""
+    document = observation.validation.revision
+    if document is None or ended is None or pod is None or _is_counted(observation.status, attempt):
+        return observation.unanswered
+    return _with_end(observation, ended, pod, document)
+
+
+def _with_end(
+    observation: Observation, ended: DriverEnd, pod: Mapping[str, Any], document: Revision
+) -> Unanswered | None:
+    """The drivers that have failed while the changed document waits, with one that has just ended.
+
+    Only a failure of the driver itself counts: no end of a pod that was deleted, and none of the infrastructure. If no query
+    of the driver has run, the document before is at fault; if queries ran, and the driver had the changed document at hand
+    and had not answered, the check of that may be.
+
+    Args:
+        observation: what is known of the pipeline.
+        ended: how the driver ended.
+        pod: its pod.
+        document: the changed document.
     """
-    known, wanted = unanswered.remembered(observation.status), observation.validation.revision
-    if wanted is None:
+    known, runs = observation.unanswered, running_revision(observation.body, pod)
+    if runs == document.name or not is_healthy(observation.status, runs):
         return known
-    if observation.restart_requested or observation.body["spec"].get("suspend"):
-        return None
-    if known is not None and (known.revision != wanted.name or wanted.name == observation.running_revision):
-        known = None
-    if ended is None or pod is None or _is_counted(observation.status, attempt):
+    was_deleted = pod_status.leaving(pod) or observation.status.get("phase") == "Draining"
+    if was_deleted or ended.succeeded or not POLICIES[failure_class(ended)].spends_budget:
         return known
-    if ended.exit_code == 0 or not POLICIES[failure_class(ended)].spends_budget:
-        return known
-    had_it = pod_status.handed_revision(pod) == wanted.name != running_revision(observation.body, pod)
-    if had_it:
-        return Unanswered(wanted.name, known.drivers + 1 if known else 1, str(ended.reason))
-    return known if known is not None and known.is_final else None
+    before = known or Unanswered(document.name)
+    if not has_begun(observation.status, pod_status.attempt(pod)):
+        return replace(before, starts=before.starts + 1, reason=str(ended.reason))
+    refused = report_of(observation.body, pod).get("refused", {})
+    if refused.get("revision") == document.name or pod_status.handed_revision(pod) != document.name:
+        return replace(before, starts=0) if before.drivers else None
+    return replace(before, drivers=before.drivers + 1, starts=0, reason=str(ended.reason))
 
 
 def _known_failures(status: Mapping[str, Any]) -> Failures:

@@ -73,7 +73,9 @@ def history(
     entries = _with_newest(observation, before, entries, phase, revision)
     is_last = revision is None or last_healthy({"history": entries}, revision) is None
     entries = [
-        _with_outcome(observation, entry, phase, conditions, is_last) if "endTime" not in entry else entry
+        _with_outcome(observation, before, entry, phase, conditions, is_last)
+        if "endTime" not in entry
+        else entry
         for entry in entries
     ]
     return _kept(_with_rejected(observation, entries))
@@ -139,6 +141,7 @@ def _ended(entry: dict[str, Any], now: str) -> dict[str, Any]:
 
 def _with_outcome(
     observation: Observation,
+    before: DriverHistory,
     entry: dict[str, Any],
     phase: str,
     conditions: Sequence[Condition],
@@ -155,11 +158,14 @@ def _with_outcome(
         return {key: value for key, value in entry.items() if key != "reason"} | {
             "outcome": str(RevisionOutcome.HEALTHY)
         }
-    has_failed = phase == "Failed" or any(
+    query_failed = any(
         query["state"] == "Failed"
         for query in (updated(observation.status) if "QueriesActive" in by_type else ())
     )
     was_healthy = entry["outcome"] == RevisionOutcome.HEALTHY
+    # A pod that the API server refuses, or that has not run, is no failure of a document that was healthy.
+    has_ended = before.ended is not None and not observation.refused
+    has_failed = query_failed or (phase == "Failed" and (has_ended or not was_healthy))
     fails = has_failed and (was_healthy or is_last)
     return {**entry, "outcome": str(RevisionOutcome.FAILED)} if fails else entry
 

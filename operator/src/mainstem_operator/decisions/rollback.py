@@ -16,8 +16,9 @@ from mainstem_operator.decisions.health import updating
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.setbacks import Setback, setback
 from mainstem_operator.observed.conditions import AT_REST, FALSE, TRUE, Condition, timestamp
-from mainstem_operator.observed.observation import Observation, Rollback
+from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.revision_entries import newest
+from mainstem_operator.observed.rollbacks import Rollback
 from mainstem_operator.validation.documents import DocumentChange, Revision
 
 

@@ -54,15 +54,18 @@ def event_reason(phase: str) -> reasons.Reason:
 
 
 def document_on_trial(observation: Observation) -> tuple[Condition, ...]:
-    """The condition `DocumentApplied` of a document on trial, while a driver runs with the one before."""
+    """The condition `DocumentApplied` of a document on trial, while a driver runs with the one before: also in the plan that ends
+    the trial, because only the next one applies the document.
+    """
     trial, pod = observation.trial, observation.pod
-    if trial is None or not trial.holds or not observation.on_trial:
-        return ()
-    if pod is None or not pod_status.running(pod):
+    if not observation.on_trial or pod is None or not pod_status.running(pod):
         return ()
     if pod_status.leaving(pod) or observation.body["spec"].get("suspend"):
         return ()
     running = f"revision {observation.running_revision} runs on"
+    if trial is None or not trial.holds:
+        message = f"the trial of the document is over, and the document is applied next; until then {running}"
+        return (Condition(DOCUMENT_APPLIED, FALSE, reasons.APPLYING, message),)
     message = f"the trial of revision {trial.revision} {_WORDS[trial.phase]}: {trial.message}; {running}"
     if trial.phase is not TrialPhase.RUNNING:
         message += f". {_HOW_TO_APPLY.format(trial.revision)}"
@@ -179,6 +182,8 @@ def _new(
 def _why_skipped(observation: Observation) -> str:
     """Why there is nothing to try a changed document against; empty if there is."""
     pod, running = observation.pod, observation.running_revision
+    if observation.unchecked:
+        return ""  # the next driver starts with the document before
     if pod is None or not pod_status.running(pod):
         return "no driver runs"
     if why := _not_healthy(observation, running):

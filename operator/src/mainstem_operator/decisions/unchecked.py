@@ -6,13 +6,12 @@ document, its successor starts with the document that ran last, and gets the cha
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from mainstem import reasons
 
-from mainstem_operator.decisions.failure_classes import FailureClass
+from mainstem_operator.decisions.failure_classes import FailureClass, failure_class
 from mainstem_operator.decisions.history import DriverHistory, driver_history
-from mainstem_operator.decisions.setbacks import REPEATEDLY
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
@@ -20,7 +19,7 @@ from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import Revision
 
 
-_OF_THE_DOCUMENT = (FailureClass.DOCUMENT, FailureClass.QUERY)
+_OF_THE_DOCUMENT: Final = (FailureClass.DOCUMENT, FailureClass.QUERY)
 
 
 def may_remain(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
@@ -33,38 +32,39 @@ def is_unchecked(observation: Observation) -> bool:
     """Whether no driver runs, and the next one starts with the document that ran last, because that works, and because no
     driver has checked the changed one.
 
-    The changed document is the remedy, and is started unchecked, where the one before has failed for good or repeatedly. It also
-    is where the running driver could not have applied it, and where the pipeline was at rest.
+    The changed document is the remedy, and is started unchecked, where the one before has failed for good, or does not start
+    any more. It also is where a driver of the one before could not apply it, and where the pipeline was at rest.
     """
-    wanted, current, change = observation.wanted, observation.current, observation.change
+    current = observation.current
     is_down = observation.pod is None or pod_status.over(observation.pod)
-    if not is_down or observation.rolled_back or wanted is None or current is None:
-        return False
-    if wanted.name == current.name or change is None or change.driver or current.ends:
-        return False
-    if not may_remain(observation.body, observation.pod) or not _takes_documents(observation):
+    if not is_down or current is None or not _can_be_checked(observation, current):
         return False
     before = driver_history(replace(observation, unchecked=True))
     return before.revision == current.name and _works(before, current)
 
 
-def _takes_documents(observation: Observation) -> bool:
-    """Whether a driver of the document that ran last can take another over: one of an older release reports no revision."""
+def _can_be_checked(observation: Observation, current: Revision) -> bool:
+    """Whether a driver of the document that ran last can check the changed one, and apply it."""
+    wanted, change = observation.wanted, observation.change
+    if observation.rolled_back or wanted is None or change is None or change.driver or current.ends:
+        return False
+    if not current.required <= wanted.required:
+        return False  # a Secret may be missing that only the document before needs
     refused = observation.refused_update
-    needs_driver = refused is not None and refused["reason"] == reasons.NEW_DRIVER_NEEDED
-    return "revision" in observation.status.get("reported", {}) and not needs_driver
+    if refused is not None and refused["reason"] == reasons.NEW_DRIVER_NEEDED:
+        return False
+    # A driver of an older release reports no revision, and takes no document over.
+    has_reported = "revision" in observation.status.get("reported", {})
+    return has_reported and may_remain(observation.body, observation.pod)
 
 
 def _works(before: DriverHistory, current: Revision) -> bool:
-    """Whether a driver would run the document: a single failure, or any of the infrastructure, does not count against it, nor
-    does a failure with the changed document at hand.
-    """
-    failures, ended = before.failures, before.ended
-    if ended is not None and ended.outcome == "completed":
+    """Whether another driver may run the document that ran last."""
+    ended, failures = before.ended, before.failures
+    if before.unanswered is not None and before.unanswered.is_remedy:
         return False
-    if (
-        failures.last in _OF_THE_DOCUMENT
-        or failures.pause_seconds(current.pipeline.spec.restart, 0.0) is None
-    ):
+    if failures.pause_seconds(current.pipeline.spec.restart, 0.0) is None:
         return False
-    return failures.counted < REPEATEDLY or before.unanswered is not None
+    if ended is None or ended.drained:
+        return True
+    return ended.outcome != "completed" and failure_class(ended) not in _OF_THE_DOCUMENT

@@ -22,8 +22,12 @@ APPLY_SECONDS: Final = 60.0
 """Time that a driver has to report, and to take a document over, if its own document has not been healthy. Otherwise the time
 after which the condition shows that it has not answered.
 """
-REPORT_SECONDS: Final = 600.0
-"""Time that a driver has to report if its document has been healthy. A driver of an older release never reports a revision."""
+
+
+_WAYS_OUT: Final = (
+    "Change the document, or set another spec.restartNonce to try it again. If the previous document is at fault, set "
+    "spec.suspend to true, and to false once the phase is Suspended: a driver starts with the changed document"
+)
 
 
 def wanted(observation: Observation) -> Revision | None:
@@ -48,15 +52,13 @@ def needs_driver(observation: Observation, want: Revision) -> str | None:
 
 
 def _reports_later(observation: Observation, want: Revision) -> bool:
-    """Whether the driver may report later that it takes documents over. One that has not run yet is awaited only if its
-    document has been healthy, and if no Secret can be missing that the wanted document does not need.
+    """Whether the driver may report later that it takes documents over: a start goes on, so that no number of edits keeps a
+    pipeline down. One that has not run yet is awaited only if no Secret can be missing that the wanted document does not need.
     """
     if not observation.starts or observation.rolled_back:
         return False
-    if observation.awaits_report:
-        return True
     current = observation.current
-    return _has_been_healthy(observation) and current is not None and current.required <= want.required
+    return observation.awaits_report or (current is not None and current.required <= want.required)
 
 
 def _has_been_healthy(observation: Observation) -> bool:
@@ -77,23 +79,19 @@ def _driver_failed(observation: Observation, change: DocumentChange) -> str | No
 
 def _late(observation: Observation) -> str | None:
     """That the driver has not reported, or not answered, in the time that it has; None if its time is not over."""
-    limit = _limit(observation)
-    if observation.update_age <= limit:
+    has_not_run = observation.starts and not observation.awaits_report  # its start has a deadline of its own
+    if has_not_run or _has_been_healthy(observation) or observation.update_age <= APPLY_SECONDS:
         return None
     if observation.awaits_report:
-        return f"the driver has not reported within {limit:g} seconds"
-    if _has_been_healthy(observation) or observation.refused_update is not None:
+        return f"the driver has not reported within {APPLY_SECONDS:g} seconds"
+    if observation.refused_update is not None:
         return None
-    return f"the driver has not applied the document within {limit:g} seconds"
-
-
-def _limit(observation: Observation) -> float:
-    return REPORT_SECONDS if observation.awaits_report and _has_been_healthy(observation) else APPLY_SECONDS
+    return f"the driver has not applied the document within {APPLY_SECONDS:g} seconds"
 
 
 def seconds_left(observation: Observation) -> float:
     """Seconds until the next plan may differ because a driver has not answered; infinite if no document waits for it."""
-    left = _limit(observation) - observation.update_age
+    left = APPLY_SECONDS - observation.update_age
     return max(1.0, left + 1) if is_pending(observation) and left > -1 else math.inf
 
 
@@ -137,7 +135,7 @@ def _not_applied(observation: Observation, want: Revision) -> tuple[reasons.Reas
     """Reason and message of the condition; None if other conditions show why the document is not applied."""
     final = final_refusal(observation)
     if final is not None:
-        return final if final[0] == reasons.NEVER_ANSWERED else None
+        return (final[0], f"{final[1]}. {_WAYS_OUT}") if final[0] == reasons.NEVER_ANSWERED else None
     if observation.unchecked and observation.current is not None:
         return reasons.APPLYING, (
             f"no driver has checked revision {want.name}; the next one starts with revision {observation.current.name}, and "

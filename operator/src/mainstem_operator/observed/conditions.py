@@ -96,9 +96,8 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
 def _waits_for_a_driver(by_type: Mapping[str, Condition]) -> bool:
     """Whether a changed document waits for a driver that does not run: then why it does not run comes first."""
     driver = by_type.get("DriverRunning")
-    return (
-        by_type[DOCUMENT_APPLIED].reason == reasons.APPLYING and driver is not None and driver.status != TRUE
-    )
+    waits = by_type[DOCUMENT_APPLIED].reason in (reasons.APPLYING, reasons.NEVER_ANSWERED)
+    return waits and driver is not None and driver.status != TRUE
 
 
 _HELD_BACK: Final = (reasons.TRIAL_DIFFERS, reasons.TRIAL_FAILED, reasons.NEVER_ANSWERED)

@@ -3,39 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from mainstem.changes.consequences import RefusedQuery
 from mainstem.language.model.status.pipeline_status import UNOBSERVED
-from mainstem.reasons import NEW_DRIVER_NEEDED, Reason, named
+from mainstem.reasons import NEW_DRIVER_NEEDED
 
-from mainstem_operator.observed import pod_status, trials, unanswered
+from mainstem_operator.observed import pod_status, rollbacks, trials, unanswered
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.observed.rejections import Refusal, StepFailure
+from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.observed.trials import Trial
+from mainstem_operator.observed.unanswered import Unanswered
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
-
-
-class Rollback(NamedTuple):
-    """The revision of a document that failed.
-
-    Attributes:
-        revision: its name.
-        target: the healthy revision that runs in its place; None if a rollback was not possible.
-        reason: why it failed.
-        message: the same in words, and without a target why there was no rollback.
-        time: when that was decided.
-        nonce: `spec.restartNonce` at that time; None without one.
-    """
-
-    revision: str
-    target: str | None
-    reason: Reason
-    message: str
-    time: str
-    nonce: str | None
 
 
 @dataclass(frozen=True)
@@ -92,7 +74,7 @@ class Observation:
     difference: tuple[str, ...] = ()
     healthy: Revision | None = None
     way_back: DocumentChange | None = None
-    decided: Rollback | None = None
+    decided: rollbacks.Rollback | None = None
     trial_pod: Mapping[str, Any] | None = None
     trial_refusal: Refusal | None = None
     trial_warning: PodWarning | None = None
@@ -128,11 +110,13 @@ class Observation:
         return running_revision(self.body, self.pod)
 
     @property
-    def rollback(self) -> Rollback | None:
+    def rollback(self) -> rollbacks.Rollback | None:
         """The rollback of the document's revision: decided now, or remembered in the status. Another document ends it, and
         another `restartNonce`.
         """
-        return self.decided or _remembered(self.status, self.validation.revision, self.requested_nonce)
+        return self.decided or rollbacks.remembered(
+            self.status, self.validation.revision, self.requested_nonce
+        )
 
     @property
     def rolled_back(self) -> bool:
@@ -190,10 +174,23 @@ class Observation:
     def refused_update(self) -> Mapping[str, Any] | None:
         """The report of the last driver about the document, if it did not apply it; or that several have failed before that."""
         refused: Mapping[str, Any] | None = self.status.get("reported", {}).get("refused")
-        never = unanswered.remembered(self.status)
-        if never is not None and never.is_final:
-            refused = never.refusal()
-        return refused if refused and refused["revision"] == self.wanted_name else None
+        if refused and refused["revision"] == self.wanted_name:
+            return refused
+        never = self.unanswered
+        is_final = never is not None and never.is_final and never.revision == self.wanted_name
+        return never.refusal() if never is not None and is_final else None
+
+    @property
+    def unanswered(self) -> Unanswered | None:
+        """The drivers that have failed while the changed document waits; None if none has, or if that does not matter any more:
+        another document, another `restartNonce` and a suspension end it, and so does the end of the document before.
+        """
+        known, document = unanswered.remembered(self.status), self.validation.revision
+        last = last_revision(self.body, self.pod)
+        if known is None or self.restart_requested or self.body["spec"].get("suspend"):
+            return None
+        is_other = document is not None and document.name != known.revision
+        return None if is_other or last == known.revision or not is_healthy(self.status, last) else known
 
     @property
     def finally_refused(self) -> bool:
@@ -239,23 +236,6 @@ class Observation:
         is_kept = self.refused_changes or self.finally_refused or self.on_trial or self.unchecked
         remains = self.current if is_kept else None
         return remains or (None if self.on_trial else self.validation.revision or self.current)
-
-
-def _remembered(status: Mapping[str, Any], wanted: Revision | None, nonce: str | None) -> Rollback | None:
-    """The rollback of the status, while it holds for the document."""
-    written = status.get("rollback")
-    if written is None or written.get("restartNonce") != nonce:
-        return None
-    if wanted is not None and wanted.name != written["revision"]:
-        return None
-    return Rollback(
-        written["revision"],
-        written.get("target"),
-        named(written["reason"]),
-        written["message"],
-        written["time"],
-        nonce,
-    )
 
 
 def running_revision(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> str:

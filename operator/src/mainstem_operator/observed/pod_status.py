@@ -57,6 +57,11 @@ class DriverEnd:
         """True if it ended after a drain, at the end of its batches."""
         return self.exit_code == 0 and self.outcome == "drained"
 
+    @property
+    def succeeded(self) -> bool:
+        """True if it ended after a drain, or because all its queries have ended."""
+        return self.drained or self.outcome == "completed"
+
 
 def revision(pod: Object) -> str:
     """The revision with which the pod starts."""

@@ -1,36 +1,45 @@
-"""How many drivers in a row have failed with a changed document that they had neither applied nor refused; pure."""
+"""The drivers that have failed while a changed document waited, which none of them had applied or refused; pure."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from mainstem import reasons
 
 
-FINAL: Final = 2
-"""After so many failures the drivers get the document no more: its check may be what ends them."""
+ENOUGH: Final = 2
+"""So many failures in a row are no accident."""
 
 
-class Unanswered(NamedTuple):
-    """A changed document that drivers were given, and had neither applied nor refused when they failed.
+@dataclass(frozen=True)
+class Unanswered:
+    """A changed document that no driver has applied or refused, and the drivers that have failed meanwhile.
 
     Attributes:
         revision: its revision.
-        drivers: how many drivers in a row.
-        reason: why the last one failed.
+        drivers: drivers in a row whose queries ran, and that had the changed document at hand.
+        starts: drivers in a row that failed before a query of the document before ran.
+        reason: why the last driver failed.
     """
 
     revision: str
-    drivers: int
-    reason: str
+    drivers: int = 0
+    starts: int = 0
+    reason: str = ""
 
     @property
     def is_final(self) -> bool:
-        """Whether no driver gets the document again."""
-        return self.drivers >= FINAL
+        """Whether no driver gets the document again: its check may be what ends them."""
+        return self.drivers >= ENOUGH
+
+    @property
+    def is_remedy(self) -> bool:
+        """Whether the document before does not start any more, so that nothing is lost if the changed one does not either."""
+        return self.starts >= ENOUGH and not self.is_final
 
     def written(self) -> dict[str, Any]:
         """`status.unanswered`."""
-        return self._asdict()
+        return asdict(self)
 
     def refusal(self) -> dict[str, Any]:
         """The same in the form in which a driver reports that it has refused a document."""
@@ -49,4 +58,4 @@ class Unanswered(NamedTuple):
 def remembered(status: Mapping[str, Any]) -> Unanswered | None:
     """`status.unanswered`; None without one."""
     written = status.get("unanswered")
-    return None if written is None else Unanswered(written["revision"], written["drivers"], written["reason"])
+    return None if written is None else Unanswered(**written)

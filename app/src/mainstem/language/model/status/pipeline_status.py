@@ -205,7 +205,7 @@ class Status(Model):
     rollback: RollbackStatus | None = None
     """The revision of the document, if it failed and Mainstem returned to the last healthy one, or could not."""
     unanswered: UnansweredStatus | None = None
-    """The changed document, if the last driver failed before it had applied or refused it."""
+    """The changed document, if drivers have failed while it waits for their answer."""
     trial: TrialStatus | None = None
     """The last trial of a changed document, with `spec.trial`."""
     run: Short | None = None

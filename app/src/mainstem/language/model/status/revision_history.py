@@ -65,12 +65,16 @@ class RevisionEntry(Model):
 
 
 class UnansweredStatus(Model):
-    """A changed document that drivers had, and had neither applied nor refused when they failed."""
+    """A changed document that no driver has applied or refused, and the drivers that have failed meanwhile."""
 
     revision: Short
     """Its revision."""
     drivers: Count
-    """How many drivers in a row. After two, no driver gets it again until the document or `restartNonce` changes."""
+    """Drivers in a row whose queries ran, and that had the changed document at hand when they failed. After two, no driver gets it
+    again until the document or `restartNonce` changes, or the pipeline was suspended."""
+    starts: Count
+    """Drivers in a row that failed before a query of the document before ran. After two, a driver starts with the changed
+    document, if `drivers` is less than two."""
     reason: Reason
     """Why the last one failed, in one word."""
 
