@@ -185,6 +185,7 @@ def _operators() -> dict[str, Any]:
             "time": TIME,
             "restartNonce": "7",
         },
+        "unanswered": {"revision": "0a1b2c3d", "drivers": 1, "starts": 1, "reason": "OOMKilled"},
         "trial": {
             "revision": "8c9d0e1f",
             "against": "4e5f6a7b",

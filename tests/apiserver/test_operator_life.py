@@ -317,9 +317,9 @@ def test_old_documents_are_deleted_and_never_the_running_one(ours: Ours) -> None
     ours.create()
     first = ours.pod(1).metadata.annotations["mainstem.dev/revision"]
     for number in range(2, 8):
-        ours.change(drain={"timeout": f"{number} seconds"})
+        ours.change(image=f"registry.example/mainstem:{number}")  # a change that needs another pod
         ours.pod(number)
-    ours.change(drain=None)
+    ours.change(image=None)
     assert ours.pod(8).metadata.annotations["mainstem.dev/revision"] == first
     documents = until(lambda: [entry for entry in ours.belongings() if entry.startswith("ConfigMap/")])
     until(lambda: len([entry for entry in ours.belongings() if entry.startswith("ConfigMap/")]) <= 6)

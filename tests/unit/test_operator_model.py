@@ -364,6 +364,8 @@ class Life(RuleBasedStateMachine):
         self.body["status"] = self.status | part
         queries, runs = self.status["queries"], running_revision(self.body, self.pod)
         self.checked.add(runs)
+        if self.pod is not None and has_begun(self.status, pod_status.attempt(self.pod)):
+            self.vain_starts = 0
         if all(
             is_active(query["state"], query.get("reason")) and "updating" not in query for query in queries
         ):
@@ -388,6 +390,8 @@ class Life(RuleBasedStateMachine):
         part = {**before, "time": timestamp(self.now)}
         part.pop("refused", None)
         handed = pod_status.handed_revision(self.pod)
+        if outcome != "applied" and handed == running_revision(self.body, self.pod):
+            return  # there is nothing to refuse
         queries = self.status["queries"]
         if outcome == "applied":
             part["revision"] = handed
@@ -639,7 +643,8 @@ class Life(RuleBasedStateMachine):
             True
         ) == 1
         if self.status["phase"] in AT_REST:
-            assert (conditions["Ready"] == "True") == (conditions["SpecValid"] == "True")
+            of_document = [conditions.get(name, "True") for name in ("SpecValid", "CheckpointCompatible")]
+            assert (conditions["Ready"] == "True") == (set(of_document) == {"True"})
         if self.status["phase"] in ENDED:
             assert "Stalled" in conditions
 

@@ -92,7 +92,7 @@ def test_a_driver_that_has_started_and_not_reported_yet_gets_the_document_once_i
     waits = step(pipeline(attempt=0), driver())
     assert (waits.update, waits.stop) == (None, False)
     assert condition(waits, "Ready")[:2] == ("False", "Applying")
-    assert "once it has reported" in condition(waits, "DocumentApplied")[2]
+    assert "once a query runs" in condition(waits, "DocumentApplied")[2]
     assert waits.requeue is not None
     assert waits.requeue <= APPLY_SECONDS + 1
     after = pipeline() | {"status": pipeline()["status"] | waits.status}
@@ -259,7 +259,7 @@ def test_a_driver_of_a_healthy_document_that_does_not_report_keeps_running(
     retried = refusal("TopicNotFound", retried=True)  # by the driver before
     waits = step(healthy(pipeline(attempt=0, refused=retried)), driver())
     assert (waits.stop, waits.start, waits.update) == (False, None, None)
-    assert condition(waits, "DocumentApplied")[:2] == ("False", "Applying")
+    assert condition(waits, "DocumentApplied")[:2] == ("False", "NotAnswered")
 
 
 def test_a_document_that_spark_refuses_stops_nothing() -> None:

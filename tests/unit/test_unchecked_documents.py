@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mainstem_operator.decisions import trials
+from mainstem_operator.decisions.pipeline_status import events
 from mainstem_operator.decisions.unchecked import is_unchecked
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import find_condition
@@ -117,7 +119,7 @@ def test_the_successor_of_a_driver_that_has_not_answered_starts_with_the_documen
     assert has_started_with(life) == OLD
     assert applied(life) == (
         "Applying",
-        f"the driver starts with revision {OLD}; once it has reported, it takes revision {NEW} over",
+        f"the driver starts with revision {OLD}, and takes revision {NEW} over once a query runs",
     )
     life.the_container_starts()
     life.the_driver_reports(["Running", "Idle"])
@@ -134,8 +136,8 @@ def test_while_no_driver_runs_the_condition_shows_what_the_next_one_starts_with(
     reason, message = applied(life)
     assert reason == "Applying"
     assert message == (
-        f"no driver has checked revision {NEW}; the next one starts with revision {OLD}, and takes the other over once it "
-        "has reported"
+        f"no driver has checked revision {NEW}; the next one starts with revision {OLD}, and takes the other over once a "
+        "query runs"
     )
     ready = find_condition(life.status, "Ready")
     assert ready is not None
@@ -395,3 +397,180 @@ def test_what_the_next_driver_starts_with(difference: dict[str, Any], expected: 
     assert is_unchecked(observation(pipeline, ended(body(), 137), **given)) is expected
     part["reported"].pop("revision")  # a driver of an older release
     assert not is_unchecked(replace(observation(pipeline, ended(body(), 137), **given), body=pipeline))
+
+
+def starting(life: Life, *states: str) -> Life:
+    """The next driver of the pipeline runs, and has reported these states."""
+    life.time_passes(60)
+    life.the_container_starts()
+    life.the_driver_reports(list(states))
+    return life
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (("Starting", "Starting"), OLD),
+        (("Starting", "Waiting"), OLD),
+        (("Starting", "Running"), NEW),
+        (("Waiting", "Idle"), NEW),
+        (("Restarting", "Starting"), NEW),
+    ],
+)
+def test_a_driver_gets_the_change_once_a_query_runs(states: tuple[str, ...], expected: str) -> None:
+    """So a death before that is due to the document before, and one after it may be due to the check of the other."""
+    life = starting(changed(is_evicted), *states)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == expected
+
+
+def test_a_driver_whose_queries_do_not_run_gets_the_change_after_a_minute() -> None:
+    life = starting(changed(is_evicted), "Waiting", "Waiting")
+    life.time_passes(60)
+    life.time_passes(1)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == NEW
+
+
+@pytest.mark.parametrize("last", [("Starting", "Starting"), ("Restarting", "Restarting")])
+def test_a_death_with_the_change_at_hand_counts_whatever_the_queries_do(last: tuple[str, ...]) -> None:
+    life = changed()
+    for _ in range(2):
+        life.the_driver_reports(list(last))
+        life.the_driver_ends((137, None))
+        starts_again(life)
+    assert applied(life)[0] == "NeverAnswered"
+
+
+def answers(life: Life, reason: str = "TopicMissing") -> None:
+    life.the_driver_takes_over(reason)
+
+
+@pytest.mark.parametrize("ran", [9, 40_000])
+def test_a_driver_that_runs_or_answers_begins_the_count_again(ran: int) -> None:
+    life = changed(dies(), starts_again, answers, dies(ran=ran), starts_again)
+    assert "unanswered" not in life.status
+    life.the_driver_ends((137, None))
+    dies_at_its_start(life)
+    assert life.status["unanswered"]["starts"] == 1
+    starts_again(life)
+    assert life.status["unanswered"] == {"revision": NEW, "drivers": 1, "starts": 0, "reason": "Killed"}
+    is_evicted(life)
+    dies_at_its_start(life)
+    assert has_started_with(life) == OLD
+
+
+def test_starts_in_vain_of_before_a_trial_do_not_count_after_it() -> None:
+    life = Life()
+    life.applied(SPEC, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.changes({**CHANGED, "trial": {}})
+    life.the_driver_ends((137, None))
+    dies_at_its_start(life)
+    dies_at_its_start(life)
+    starts_again(life)
+    life.time_passes(1800)
+    life.promotes()
+    is_evicted(life)
+    assert has_started_with(life) == OLD
+
+
+def test_a_document_that_has_failed_and_was_rolled_back_is_not_counted() -> None:
+    life = changed()
+    life.the_driver_takes_over()
+    life.the_driver_reports(["Failed", "Idle"])
+    assert life.status["rollback"]["target"] == OLD
+    life.the_driver_takes_over()
+    life.the_driver_reports(["Idle", "Idle"])
+    life.the_driver_ends((137, None))
+    for _ in range(3):
+        dies_at_its_start(life)
+    assert "unanswered" not in life.status
+
+
+def test_a_document_that_spark_has_refused_is_no_remedy() -> None:
+    life = changed(lambda life: answers(life, "SpecInvalid"), dies())
+    for _ in range(3):
+        dies_at_its_start(life)
+    assert has_started_with(life) == OLD
+
+
+def test_a_failure_with_the_change_at_hand_has_a_class_a_pause_and_no_budget() -> None:
+    life = changed(dies(), document={**SPEC, "restart": {"maxDriverRetries": 0}})
+    failure = life.status["lastFailure"]
+    assert (failure["class"], failure["reason"], failure["inARow"]) == ("Change", "Killed", 1)
+    assert (life.status["phase"], life.status["restarts"]) == ("BackingOff", 0)
+
+
+def test_failures_of_long_ago_spend_no_budget_of_a_document_that_has_run_since() -> None:
+    limited = {**SPEC, "restart": {"maxDriverRetries": 1}}
+    life = Life()
+    life.applied(limited, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.the_driver_ends((137, None))
+    starts_again(life)
+    assert life.status["restarts"] == 1
+    life.changes(CHANGED)
+    life.the_driver_ends((137, None), ran=40_000)
+    assert life.status["restarts"] == 0
+    assert has_started_with(life) == revision(body(limited)).name
+
+
+@pytest.mark.parametrize(
+    ("happened", "document"),
+    [
+        ((dies(),), NEVER),
+        ((dies(), starts_again, dies(3, "failed")), SPEC),
+        ((dies(), starts_again, dies(4, "failed")), SPEC),
+        ((dies(), starts_again, dies(), starts_again, dies(4, "failed")), SPEC),
+    ],
+    ids=["never-restarted", "refused-by-spark", "queries-failed", "held-back-and-queries-failed"],
+)
+def test_what_ends_the_document_before_for_good_starts_the_changed_one(
+    happened: tuple[Event, ...], document: dict[str, Any]
+) -> None:
+    life = changed(*happened, document=document)
+    assert has_started_with(life) == NEW
+    assert "unanswered" not in life.status
+
+
+def test_a_driver_that_does_not_report_has_a_reason() -> None:
+    life = changed(is_evicted)
+    life.time_passes(60)
+    life.the_container_starts()
+    assert applied(life)[0] == "Applying"
+    life.time_passes(60)
+    life.time_passes(1)
+    assert applied(life) == (
+        "NotAnswered",
+        f"the driver has not reported, so it has not got revision {NEW}; it starts with revision {OLD}",
+    )
+
+
+@pytest.mark.parametrize(("replaced", "phase"), [((), "Skipped"), (("a",), "Pending")])
+def test_a_change_that_restarts_no_query_has_no_trial_after_a_death_either(
+    replaced: tuple[str, ...], phase: str
+) -> None:
+    part = reported("Running", "Idle")
+    part["reported"]["revision"] = OLD
+    entry = {"revision": OLD, "generation": 1, "outcome": "Healthy", "startTime": "2026-01-01T00:00:00Z"}
+    before = status("Running", body(), history=[entry])
+    pipeline = body({**CHANGED, "trial": {}}, before | part, generation=2)
+    given = {"current": revision(body()), "change": DocumentChange(replaced=replaced), "unchecked": True}
+    trial = trials.decided(observation(pipeline, ended(body(), 137), **given)).trial
+    assert trial is not None
+    assert trial.phase == phase
+
+
+def test_a_start_with_a_document_is_no_takeover() -> None:
+    waits = [{"type": "DocumentApplied", "status": "False", "reason": "Applying", "message": ""}]
+    ready = [{"type": "Ready", "status": "False", "reason": "DriverStarting", "message": ""}]
+    old = {"phase": "BackingOff", "revision": OLD, "attempt": 1, "conditions": [*waits, *ready]}
+    new = {
+        "phase": "Starting",
+        "revision": NEW,
+        "attempt": 2,
+        "conditions": [*ready, {**ready[0], "type": "DriverRunning"}],
+    }
+    assert [event.reason for event in events(old, new)] == ["DriverStarting"]
+    assert [event.reason for event in events(old, {**new, "attempt": 1})][-1] == "DocumentApplied"

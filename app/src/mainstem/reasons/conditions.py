@@ -224,14 +224,16 @@ APPLYING: Final = Reason(
 )
 NOT_ANSWERED: Final = Reason(
     "NotAnswered",
-    "The running driver has had a changed document for more than a minute, and has neither applied nor refused it: it is very"
-    " busy, or it hangs. It continues to run the document before, because no other driver has checked the changed one.",
+    "The running driver has had a changed document for more than a minute, and has neither applied nor refused it, or it has not"
+    " reported since its start: it is very busy, it hangs, or it does not reach the API server. It continues to run"
+    " the document before, because no other driver has checked the changed one.",
     "Wait, or look at the driver's log. If the driver hangs, delete its pod: the next driver starts with the document before, and"
-    " gets the changed one once it has reported.",
+    " gets the changed one once a query runs. To start one with the changed document, which none has checked, set `suspend: true`, and"
+    " `false` once the phase is `Suspended`.",
 )
 NEVER_ANSWERED: Final = Reason(
     "NeverAnswered",
-    "Two drivers in a row had the changed document, and failed while their queries ran, before they had applied or refused it. Its "
+    "Two drivers in a row had the changed document, and failed before they had applied or refused it. Its "
     "check may be what ends "
     "them, so the driver that runs now continues with the document before, and does not get the changed one.",
     "Look at `status.lastTermination` and at the log of the previous driver, and change the document. Another `spec.restartNonce` "

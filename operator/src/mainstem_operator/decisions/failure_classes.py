@@ -28,6 +28,8 @@ class FailureClass(StrEnum):
     """The driver's container or its Java heap had too little memory."""
     INFRASTRUCTURE = "Infrastructure"
     """An eviction, a lost node, a container that did not start, or a server that does not answer."""
+    CHANGE = "Change"
+    """The driver itself failed while it checked a changed document, which may be the cause."""
 
 
 class Policy(NamedTuple):
@@ -48,7 +50,10 @@ POLICIES: Final[Mapping[FailureClass, Policy]] = {
     FailureClass.DRIVER: Policy(restarts=True, spends_budget=True),
     FailureClass.OUT_OF_MEMORY: Policy(restarts=True, spends_budget=True),
     FailureClass.INFRASTRUCTURE: Policy(restarts=True, spends_budget=False),
+    FailureClass.CHANGE: Policy(restarts=True, spends_budget=False),
 }
+OF_THE_DOCUMENT: Final = (FailureClass.DOCUMENT, FailureClass.QUERY)
+"""Classes of failures that another driver with the same document would have too."""
 _BY_EXIT_CODE: Final[Mapping[int, FailureClass]] = {
     Exit.SPEC_INVALID: FailureClass.DOCUMENT,
     Exit.QUERY_FAILED: FailureClass.QUERY,
@@ -99,7 +104,7 @@ class Failures:
         last: the class of the last one; None without a failure.
         reason: its reason.
         attempt: the driver start number that failed.
-        infrastructure: those of infrastructure since the last other one.
+        infrastructure: those that do not spend it, since the last one that did.
     """
 
     counted: int = 0
@@ -111,13 +116,20 @@ class Failures:
     @property
     def in_a_row(self) -> int:
         """How many failures the next pause depends on."""
-        return self.infrastructure if self.last is FailureClass.INFRASTRUCTURE else self.counted
+        spends_budget = self.last is None or POLICIES[self.last].spends_budget
+        return self.counted if spends_budget else self.infrastructure
 
-    def next(self, ended: DriverEnd, restart: Restart) -> "Failures":
-        """The failures after another one; they begin again after a driver that ran for `resetAfter`."""
+    def next(self, ended: DriverEnd, restart: Restart, kind: FailureClass | None = None) -> "Failures":
+        """The failures after another one; they begin again after a driver that ran for `resetAfter`.
+
+        Args:
+            ended: how the driver ended.
+            restart: the policy of restarts.
+            kind: the class of the failure; None for that of the end.
+        """
         healthy = ended.ran_seconds >= seconds(restart.reset_after)
         before = Failures() if healthy else self
-        kind = failure_class(ended)
+        kind = kind or failure_class(ended)
         if POLICIES[kind].spends_budget:
             return Failures(before.counted + 1, kind, ended.reason, ended.attempt)
         return Failures(before.counted, kind, ended.reason, ended.attempt, before.infrastructure + 1)

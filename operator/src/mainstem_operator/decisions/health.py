@@ -18,8 +18,14 @@ STALLED_SECONDS: Final = 600.0
 _MEMORY_LOSSES: Final = (reasons.EXECUTOR_OOM_KILLED, reasons.EXECUTOR_OUT_OF_MEMORY)
 """Reasons that a driver reports for an executor."""
 
-_NOT_BEGUN: Final = (QueryState.STARTING, QueryState.RESTARTING, QueryState.FAILED, QueryState.SUSPENDED)
-"""States of a query that has not run, or does not run."""
+_NOT_BEGUN: Final = (
+    QueryState.STARTING,
+    QueryState.WAITING,
+    QueryState.FAILED,
+    QueryState.SUSPENDED,
+    QueryState.STOPPED,
+)
+"""States of a query that may not have run yet, or does not run."""
 _QUIET: Final = (QueryState.IDLE, QueryState.WAITING)
 """States of a query that reads nothing, and needs nothing but new data."""
 

@@ -8,8 +8,15 @@ from typing import Any
 
 from mainstem import reasons
 
-from mainstem_operator.decisions.failure_classes import POLICIES, FailureClass, Failures, failure_class
-from mainstem_operator.decisions.health import has_begun
+from mainstem_operator.decisions.failure_classes import (
+    OF_THE_DOCUMENT,
+    POLICIES,
+    FailureClass,
+    Failures,
+    failure_class,
+)
+from mainstem_operator.decisions.health import has_begun, reported
+from mainstem_operator.decisions.updates import wanted
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import parsed, timestamp
 from mainstem_operator.observed.observation import Observation, last_revision, report_of, running_revision
@@ -60,7 +67,7 @@ def driver_history(observation: Observation) -> DriverHistory:
     return DriverHistory(
         attempt,
         ended,
-        _known_failures(observation.status) if is_blamed else _failures(observation, attempt, ended),
+        _failures(observation, attempt, ended, FailureClass.CHANGE if is_blamed else None),
         revision or last_revision(observation.body, None) or None,
         run or observation.status.get("run"),
         unanswered,
@@ -144,7 +151,9 @@ def _dated(ended: DriverEnd, known: Mapping[str, Any], observation: Observation)
     return replace(ended, finished=finished)
 
 
-def _failures(observation: Observation, attempt: int, ended: DriverEnd | None) -> Failures:
+def _failures(
+    observation: Observation, attempt: int, ended: DriverEnd | None, kind: FailureClass | None
+) -> Failures:
     before = _known_failures(observation.status)
     counted = _is_counted(observation.status, attempt)
     if ended is not None and counted and before.counted and before.last is None:
@@ -158,7 +167,8 @@ def _failures(observation: Observation, attempt: int, ended: DriverEnd | None) -
         )
     if ended is None or observation.revision is None or counted or _completed(ended, observation.revision):
         return before
-    return Failures() if ended.drained else before.next(ended, observation.revision.pipeline.spec.restart)
+    restart = observation.revision.pipeline.spec.restart
+    return Failures() if ended.drained else before.next(ended, restart, kind)
 
 
 def _is_counted(status: Mapping[str, Any], attempt: int) -> bool:
@@ -171,41 +181,54 @@ def _is_counted(status: Mapping[str, Any], attempt: int) -> bool:
 def _unanswered(
     observation: Observation, attempt: int, ended: DriverEnd | None, pod: Mapping[str, Any] | None
 ) -> Unanswered | None:
-    """The drivers that have failed while a changed document waits, including this end if it is a new one."""
-    document = observation.validation.revision
-    if document is None or ended is None or pod is None or _is_counted(observation.status, attempt):
-        return observation.unanswered
-    return _with_end(observation, ended, pod, document)
+    """The drivers in a row that have failed while a changed document waits, including this end if it is a new one. A driver that
+    answers, or whose queries run, begins the count again.
+    """
+    known, document = observation.unanswered, wanted(observation)
+    if document is None or observation.rolled_back:
+        return known
+    has_answered = _has_answered(observation.status, attempt, document)
+    if known is not None and not known.is_final:
+        known = known.after_report(
+            has_begun=has_begun(observation.status, attempt), has_answered=has_answered
+        )
+    if ended is None or pod is None or has_answered or _is_counted(observation.status, attempt):
+        return known
+    return _with_end(observation, known, ended, pod, document)
 
 
 def _with_end(
-    observation: Observation, ended: DriverEnd, pod: Mapping[str, Any], document: Revision
+    observation: Observation,
+    known: Unanswered | None,
+    ended: DriverEnd,
+    pod: Mapping[str, Any],
+    document: Revision,
 ) -> Unanswered | None:
-    """The drivers that have failed while the changed document waits, with one that has just ended.
-
-    Only a failure of the driver itself counts: no end of a pod that was deleted, and none of the infrastructure. If no query
-    of the driver has run, the document before is at fault; if queries ran, and the driver had the changed document at hand
-    and had not answered, the check of that may be.
-
-    Args:
-        observation: what is known of the pipeline.
-        ended: how the driver ended.
-        pod: its pod.
-        document: the changed document.
+    """The same with the end of a driver. Only a failure of the driver itself counts: no end of a pod that was deleted, none of the
+    infrastructure, and none after an answer. A driver of a document that works gets the changed one once a query runs, so if
+    it had that at hand, its check may be the cause; otherwise the document before is.
     """
-    known, runs = observation.unanswered, running_revision(observation.body, pod)
-    if runs == document.name or not is_healthy(observation.status, runs):
-        return known
+    runs, kind = running_revision(observation.body, pod), failure_class(ended)
+    waits = runs != document.name and is_healthy(observation.status, runs)
     was_deleted = pod_status.leaving(pod) or observation.status.get("phase") == "Draining"
-    if was_deleted or ended.succeeded or not POLICIES[failure_class(ended)].spends_budget:
+    if not waits or was_deleted or ended.succeeded:
+        return known
+    if kind in OF_THE_DOCUMENT:
+        return None
+    if not POLICIES[kind].spends_budget:
         return known
     before = known or Unanswered(document.name)
-    if not has_begun(observation.status, pod_status.attempt(pod)):
-        return replace(before, starts=before.starts + 1, reason=str(ended.reason))
-    refused = report_of(observation.body, pod).get("refused", {})
-    if refused.get("revision") == document.name or pod_status.handed_revision(pod) != document.name:
-        return replace(before, starts=0) if before.drivers else None
-    return replace(before, drivers=before.drivers + 1, starts=0, reason=str(ended.reason))
+    if pod_status.handed_revision(pod) == document.name:
+        return replace(before, drivers=before.drivers + 1, starts=0, reason=str(ended.reason))
+    if has_begun(observation.status, pod_status.attempt(pod)):
+        return known
+    return replace(before, starts=before.starts + 1, reason=str(ended.reason))
+
+
+def _has_answered(status: Mapping[str, Any], attempt: int, document: Revision) -> bool:
+    """Whether the driver with this start number has refused the changed document, for now or for good."""
+    refused = status.get("reported", {}).get("refused", {}) if reported(status, attempt) else {}
+    return bool(refused.get("revision") == document.name)
 
 
 def _known_failures(status: Mapping[str, Any]) -> Failures:

@@ -257,7 +257,7 @@ def _applied(
         return PipelineEvent("Warning", reasons.named(now["reason"]), now["message"])
     if was is None or now is not None or new["phase"] not in ("Running", "Degraded", "Starting"):
         return None
-    if old.get("revision") == new.get("revision"):
+    if old.get("revision") == new.get("revision") or old.get("attempt") != new.get("attempt"):
         return None
     message = f"the running driver has taken revision {new.get('revision')} over"
     return PipelineEvent("Normal", reasons.DOCUMENT_APPLIED, message)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from mainstem import reasons
 from mainstem.language.model.status.states import OUTAGES, QueryState, is_active
 
-from mainstem_operator.decisions.failure_classes import FailureClass, failure_class
+from mainstem_operator.decisions.failure_classes import OF_THE_DOCUMENT, FailureClass, failure_class
 from mainstem_operator.decisions.health import queries_active, reported, updated
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.start_deadlines import deadline
@@ -31,7 +31,6 @@ _PULL: Final = (
     reasons.INVALID_IMAGE_NAME,
 )
 _NEVER_RAN: Final = (reasons.CONTAINER_CANNOT_RUN, reasons.START_ERROR)
-_FINAL: Final = (FailureClass.DOCUMENT, FailureClass.QUERY)
 
 
 class Setback(NamedTuple):
@@ -87,7 +86,7 @@ def _ended(observation: Observation, before: DriverHistory, revision: Revision) 
     entry = newest(observation.status) or {}
     # If a running driver took the revision over, failures before that are not the revision's.
     again = failures.counted >= REPEATEDLY and before.attempt > entry.get("attempt", 0)
-    return Setback(ended.reason, ended.message, at_once=kind in _FINAL or again or is_last)
+    return Setback(ended.reason, ended.message, at_once=kind in OF_THE_DOCUMENT or again or is_last)
 
 
 def _unstarted(observation: Observation, pod: pod_status.Object, has_reported: bool) -> Setback | None:

@@ -182,12 +182,13 @@ def _new(
 def _why_skipped(observation: Observation) -> str:
     """Why there is nothing to try a changed document against; empty if there is."""
     pod, running = observation.pod, observation.running_revision
-    if observation.unchecked:
-        return ""  # the next driver starts with the document before
-    if pod is None or not pod_status.running(pod):
-        return "no driver runs"
-    if why := _not_healthy(observation, running):
-        return why
+    if (
+        not observation.unchecked
+    ):  # otherwise the next driver starts with the document before, which is healthy
+        if pod is None or not pod_status.running(pod):
+            return "no driver runs"
+        if why := _not_healthy(observation, running):
+            return why
     if observation.change is None or observation.current is None:
         return f"the document of the running revision {running} is not known"
     if not observation.change.replaced and not observation.change.driver:

@@ -6,20 +6,18 @@ document, its successor starts with the document that ran last, and gets the cha
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from mainstem import reasons
+from mainstem.language.model.status.revision_history import RevisionOutcome
 
-from mainstem_operator.decisions.failure_classes import FailureClass, failure_class
+from mainstem_operator.decisions.failure_classes import OF_THE_DOCUMENT, failure_class
 from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
 from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import Revision
-
-
-_OF_THE_DOCUMENT: Final = (FailureClass.DOCUMENT, FailureClass.QUERY)
 
 
 def may_remain(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
@@ -40,7 +38,8 @@ def is_unchecked(observation: Observation) -> bool:
     if not is_down or current is None or not _can_be_checked(observation, current):
         return False
     before = driver_history(replace(observation, unchecked=True))
-    return before.revision == current.name and _works(before, current)
+    is_refused = _is_refused(observation.status, observation.wanted_name)
+    return before.revision == current.name and _works(before, current, is_refused=is_refused)
 
 
 def _can_be_checked(observation: Observation, current: Revision) -> bool:
@@ -58,13 +57,20 @@ def _can_be_checked(observation: Observation, current: Revision) -> bool:
     return has_reported and may_remain(observation.body, observation.pod)
 
 
-def _works(before: DriverHistory, current: Revision) -> bool:
+def _is_refused(status: Mapping[str, Any], wanted: str | None) -> bool:
+    """Whether a driver has refused the changed document for good: it is no remedy then."""
+    entry: Mapping[str, Any] = next(iter(status.get("history", ())), {})
+    is_rejected = (entry.get("revision"), entry.get("outcome")) == (wanted, RevisionOutcome.REJECTED)
+    return is_rejected and entry.get("reason") != reasons.NEVER_ANSWERED
+
+
+def _works(before: DriverHistory, current: Revision, *, is_refused: bool) -> bool:
     """Whether another driver may run the document that ran last."""
     ended, failures = before.ended, before.failures
-    if before.unanswered is not None and before.unanswered.is_remedy:
+    if before.unanswered is not None and before.unanswered.is_remedy and not is_refused:
         return False
     if failures.pause_seconds(current.pipeline.spec.restart, 0.0) is None:
         return False
     if ended is None or ended.drained:
         return True
-    return ended.outcome != "completed" and failure_class(ended) not in _OF_THE_DOCUMENT
+    return ended.outcome != "completed" and failure_class(ended) not in OF_THE_DOCUMENT

@@ -10,6 +10,7 @@ from typing import Final
 from mainstem import reasons
 from mainstem.changes.consequences import new_driver
 
+from mainstem_operator.decisions.health import has_begun
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation
@@ -106,10 +107,24 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
         return None
     if want is None or observation.finally_refused or not observation.takes_documents:
         return None
-    if pod_status.handed_revision(pod) == want.name:
+    if pod_status.handed_revision(pod) == want.name or not _may_check(observation, want):
         return None
     failure = observation.failure
     return want if failure is None or failure.retry_in <= 0 else None
+
+
+def _may_check(observation: Observation, want: Revision) -> bool:
+    """Whether the driver may get the document. If the one that it runs has been healthy, only once a query runs, or has had the time
+    for that: if the driver fails before, that document is the cause, and afterwards the check of the other one may be.
+    """
+    if (
+        want.name == observation.running_revision
+        or not _has_been_healthy(observation)
+        or observation.pod is None
+    ):
+        return True
+    has_run = has_begun(observation.status, pod_status.attempt(observation.pod))
+    return has_run or observation.update_age > APPLY_SECONDS
 
 
 def is_pending(observation: Observation) -> bool:
@@ -139,7 +154,7 @@ def _not_applied(observation: Observation, want: Revision) -> tuple[reasons.Reas
     if observation.unchecked and observation.current is not None:
         return reasons.APPLYING, (
             f"no driver has checked revision {want.name}; the next one starts with revision {observation.current.name}, and "
-            "takes the other over once it has reported"
+            "takes the other over once a query runs"
         )
     return _applying(observation, want) if is_pending(observation) else None
 
@@ -147,9 +162,14 @@ def _not_applied(observation: Observation, want: Revision) -> tuple[reasons.Reas
 def _applying(observation: Observation, want: Revision) -> tuple[reasons.Reason, str]:
     """The same while a driver lives that may take the document over."""
     running = observation.running_revision
-    if observation.starts:
+    is_silent = observation.awaits_report and _has_not_answered(observation)
+    if is_silent:
+        return reasons.NOT_ANSWERED, (
+            f"the driver has not reported, so it has not got revision {want.name}; it starts with revision {running}"
+        )
+    if observation.starts or not _may_check(observation, want):
         return reasons.APPLYING, (
-            f"the driver starts with revision {running}; once it has reported, it takes revision {want.name} over"
+            f"the driver starts with revision {running}, and takes revision {want.name} over once a query runs"
         )
     refusal, failure = observation.refused_update, observation.failure
     if refusal is not None:

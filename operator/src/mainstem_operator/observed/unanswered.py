@@ -1,7 +1,7 @@
 """The drivers that have failed while a changed document waited, which none of them had applied or refused; pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from mainstem import reasons
@@ -17,7 +17,7 @@ class Unanswered:
 
     Attributes:
         revision: its revision.
-        drivers: drivers in a row whose queries ran, and that had the changed document at hand.
+        drivers: drivers in a row that had the changed document at hand.
         starts: drivers in a row that failed before a query of the document before ran.
         reason: why the last driver failed.
     """
@@ -36,6 +36,13 @@ class Unanswered:
     def is_remedy(self) -> bool:
         """Whether the document before does not start any more, so that nothing is lost if the changed one does not either."""
         return self.starts >= ENOUGH and not self.is_final
+
+    def after_report(self, *, has_begun: bool, has_answered: bool) -> "Unanswered | None":
+        """The count after a report of a driver that lives, or has lived: whether a query of it has run, and whether it has answered."""
+        left = replace(
+            self, drivers=0 if has_answered else self.drivers, starts=0 if has_begun else self.starts
+        )
+        return left if left.drivers or left.starts else None
 
     def written(self) -> dict[str, Any]:
         """`status.unanswered`."""

@@ -91,15 +91,16 @@ class LastFailure(Model):
     """The last failure of a driver since the budgets were restored, and what follows."""
 
     class_: Annotated[
-        Literal["Document", "Query", "Driver", "OutOfMemory", "Infrastructure"], Field(alias="class")
+        Literal["Document", "Query", "Driver", "OutOfMemory", "Infrastructure", "Change"],
+        Field(alias="class"),
     ]
-    """`Document`, `Query`, `Driver`, `OutOfMemory` or `Infrastructure`."""
+    """`Document`, `Query`, `Driver`, `OutOfMemory`, `Infrastructure` or `Change`."""
     reason: Reason
     """Why the driver ended, in one word."""
     attempt: Count
     """Driver start number of the failure."""
     in_a_row: Count
-    """Number of failures in a row, of infrastructure or of all other classes. The next pause depends on it."""
+    """Number of failures in a row, of those that spend the budget or of the others. The next pause depends on it."""
     next_start_time: Time | None = None
     """When the operator starts the driver again; absent if a driver runs, or if the operator starts none."""
 

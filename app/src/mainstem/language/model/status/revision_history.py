@@ -70,7 +70,7 @@ class UnansweredStatus(Model):
     revision: Short
     """Its revision."""
     drivers: Count
-    """Drivers in a row whose queries ran, and that had the changed document at hand when they failed. After two, no driver gets it
+    """Drivers in a row that had the changed document at hand when they failed. After two, no driver gets it
     again until the document or `restartNonce` changes, or the pipeline was suspended."""
     starts: Count
     """Drivers in a row that failed before a query of the document before ran. After two, a driver starts with the changed
