@@ -414,6 +414,7 @@ def starting(life: Life, *states: str) -> Life:
         (("Starting", "Waiting"), OLD),
         (("Starting", "Running"), NEW),
         (("Waiting", "Idle"), NEW),
+        (("Waiting", "Suspended"), NEW),
         (("Restarting", "Starting"), NEW),
     ],
 )
@@ -424,8 +425,8 @@ def test_a_driver_gets_the_change_once_a_query_runs(states: tuple[str, ...], exp
     assert pod_status.handed_revision(life.pod) == expected
 
 
-def test_a_driver_whose_queries_do_not_run_gets_the_change_after_a_minute() -> None:
-    life = starting(changed(is_evicted), "Waiting", "Waiting")
+def test_a_driver_whose_queries_do_not_start_gets_the_change_after_a_minute() -> None:
+    life = starting(changed(is_evicted), "Starting", "Waiting")
     life.time_passes(60)
     life.time_passes(1)
     assert life.pod is not None

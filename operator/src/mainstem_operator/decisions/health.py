@@ -18,14 +18,10 @@ STALLED_SECONDS: Final = 600.0
 _MEMORY_LOSSES: Final = (reasons.EXECUTOR_OOM_KILLED, reasons.EXECUTOR_OUT_OF_MEMORY)
 """Reasons that a driver reports for an executor."""
 
-_NOT_BEGUN: Final = (
-    QueryState.STARTING,
-    QueryState.WAITING,
-    QueryState.FAILED,
-    QueryState.SUSPENDED,
-    QueryState.STOPPED,
-)
-"""States of a query that may not have run yet, or does not run."""
+_NO_SIGN: Final = {QueryState.STARTING, QueryState.STOPPED}
+"""States of a query of which nothing is known yet, or any more."""
+_NOT_RUN: Final = {*_NO_SIGN, QueryState.WAITING, QueryState.FAILED, QueryState.SUSPENDED}
+"""States of a query that may not have run."""
 _QUIET: Final = (QueryState.IDLE, QueryState.WAITING)
 """States of a query that reads nothing, and needs nothing but new data."""
 
@@ -38,9 +34,9 @@ def reported(status: Status, attempt: int) -> bool:
 
 
 def has_begun(status: Status, attempt: int) -> bool:
-    """Whether a query of the driver with this start number has run, as far as the driver has reported."""
-    queries = status.get("queries", ()) if reported(status, attempt) else ()
-    return any(query["state"] not in _NOT_BEGUN for query in queries)
+    """Whether the driver with this start number has begun its work: a query runs, or each one waits for something else."""
+    states = {query["state"] for query in status.get("queries", ())} if reported(status, attempt) else set()
+    return bool(states) and (not states & _NO_SIGN or not states <= _NOT_RUN)
 
 
 def updating(status: Status) -> list[str]:

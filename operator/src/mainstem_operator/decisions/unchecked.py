@@ -1,7 +1,7 @@
 """Keeps a document that no driver has checked from a pipeline whose document before works; pure.
 
 Only a driver can check a document against Spark and the checkpoints. If one ends before it has applied or refused a changed
-document, its successor starts with the document that ran last, and gets the changed one once it has reported.
+document, its successor starts with the document that ran last, and gets the changed one once a query runs.
 """
 
 from collections.abc import Mapping

@@ -65,4 +65,6 @@ class Unanswered:
 def remembered(status: Mapping[str, Any]) -> Unanswered | None:
     """`status.unanswered`; None without one."""
     written = status.get("unanswered")
-    return None if written is None else Unanswered(**written)
+    if written is None:
+        return None
+    return Unanswered(written["revision"], written["drivers"], written["starts"], written["reason"])
