@@ -38,7 +38,7 @@ from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timest
 from mainstem_operator.observed.observation import Observation, last_revision, running_revision
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
-from mainstem_operator.observed.unanswered import ENOUGH
+from mainstem_operator.observed.unanswered import REPEATEDLY
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
 from unit.operator_steps import BOUNDED, NOW, SETTINGS, SPEC, body, ended, moment, reported, running
 
@@ -237,7 +237,7 @@ class Life(RuleBasedStateMachine):
         needs_driver = (change and change.driver) or refused.get("reason") == "NewDriverNeeded"
         restart = works.pipeline.spec.restart
         is_spent = restart.max_driver_retries is not None and self.deaths > restart.max_driver_retries
-        fails = restart.policy == "Never" or is_spent or self.vain_starts >= ENOUGH
+        fails = restart.policy == "Never" or is_spent or self.vain_starts >= REPEATEDLY
         needs_less = not works.required <= revision.required
         assert needs_driver or needs_less or fails or works.ends, (
             "an unchecked document replaces one that works"

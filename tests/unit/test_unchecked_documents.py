@@ -21,11 +21,17 @@ NEVER = {**SPEC, "restart": {"policy": "Never"}}
 Event = Callable[[Life], None]
 
 
-def changed(*happened: Event, document: dict[str, Any] = SPEC) -> Life:
-    """A healthy pipeline whose driver has got a changed document, and has not answered; then more happens."""
+def healthy(document: dict[str, Any] = SPEC) -> Life:
+    """A pipeline whose queries all run."""
     life = Life()
     life.applied(document, runs=True)
     life.the_driver_reports(["Running", "Idle"])
+    return life
+
+
+def changed(*happened: Event, document: dict[str, Any] = SPEC) -> Life:
+    """A healthy pipeline whose driver has got a changed document, and has not answered; then more happens."""
+    life = healthy(document)
     life.changes(CHANGED)
     for happens in happened:
         happens(life)
@@ -34,6 +40,10 @@ def changed(*happened: Event, document: dict[str, Any] = SPEC) -> Life:
 
 def dies(code: int = 137, outcome: str | None = None, *, ran: int = 9) -> Event:
     return lambda life: life.the_driver_ends((code, outcome), ran=ran)
+
+
+def answers(reason: str) -> Event:
+    return lambda life: life.the_driver_takes_over(reason)
 
 
 def is_evicted(life: Life) -> None:
@@ -50,25 +60,31 @@ def the_operator_starts_again(life: Life) -> None:
     life.dies_after_the_status()
 
 
-def is_deleted_by_somebody(life: Life) -> None:
+def is_deleted(life: Life, end: tuple[int, str | None] = (0, "drained")) -> None:
+    """Somebody deletes the pod, and the driver ends like this."""
     life.somebody_deletes_the_pod()
-    life.the_driver_ends((0, "drained"))
-    life.the_pod_vanishes(heard=True)
-
-
-def is_deleted_and_killed(life: Life) -> None:
-    """As a driver that hangs is ended."""
-    life.somebody_deletes_the_pod()
-    life.the_driver_ends((137, None))
+    life.the_driver_ends(end)
     life.the_pod_vanishes(heard=True)
     life.turns()
 
 
-def starts_again(life: Life) -> None:
-    """The pause is over, the next driver runs, and has reported."""
-    life.time_passes(60)
-    life.the_container_starts()
-    life.the_driver_reports(["Running", "Idle"])
+def is_deleted_and_killed(life: Life) -> None:
+    """As a driver that hangs is ended."""
+    is_deleted(life, (137, None))
+
+
+def starts(*states: str, pause: int = 60) -> Event:
+    """The pause in seconds is over, and the next driver runs and has reported these states."""
+
+    def happens(life: Life) -> None:
+        life.time_passes(pause)
+        life.the_container_starts()
+        life.the_driver_reports(list(states))
+
+    return happens
+
+
+starts_again = starts("Running", "Idle")
 
 
 def has_started_with(life: Life) -> str:
@@ -94,7 +110,7 @@ def applied(life: Life) -> tuple[str, str]:
         (dies(5, "failed"),),
         (is_evicted,),
         (vanishes,),
-        (is_deleted_by_somebody,),
+        (is_deleted,),
         (dies(), the_operator_starts_again),
         (is_evicted, the_operator_starts_again),
         (lambda life: life.restarts(7), dies(0, "drained"), vanishes),
@@ -154,7 +170,7 @@ def test_an_edit_after_the_death_waits_for_the_next_driver_too() -> None:
         ((dies(4, "failed"),), SPEC),
         ((dies(3, "failed"),), SPEC),
         ((lambda life: life.the_driver_reports(["Running", "Failed"]), dies()), SPEC),
-        ((lambda life: life.the_driver_takes_over("NewDriverNeeded"),), SPEC),
+        ((answers("NewDriverNeeded"),), SPEC),
         ((lambda life: life.suspends(suspend=True), dies(0, "drained"), vanishes), SPEC),
     ],
     ids=[
@@ -179,18 +195,14 @@ def test_the_changed_document_starts_at_once_where_the_one_before_does_not_work(
 
 def edited_after_a_death(document: dict[str, Any] = SPEC) -> Life:
     """A pipeline whose driver was killed, and whose document is changed after that."""
-    life = Life()
-    life.applied(document, runs=True)
-    life.the_driver_reports(["Running", "Idle"])
+    life = healthy(document)
     life.the_driver_ends((137, None))
     life.changes(CHANGED)
     return life
 
 
 def dies_at_its_start(life: Life) -> None:
-    life.time_passes(301)
-    life.the_container_starts()
-    life.the_driver_reports(["Starting", "Starting"])
+    starts("Starting", "Starting", pause=301)(life)
     life.the_driver_ends((137, None))
 
 
@@ -210,8 +222,7 @@ def test_a_document_that_does_not_start_twice_is_replaced() -> None:
 
 
 def test_deaths_of_long_ago_do_not_count() -> None:
-    life = Life()
-    life.applied(SPEC, runs=True)
+    life = healthy()
     for _ in range(3):
         life.the_driver_reports(["Running", "Idle"])
         life.the_driver_ends((137, None))
@@ -261,10 +272,7 @@ def test_the_check_of_a_document_spends_no_budget_of_the_one_before(end: Event, 
 
 @pytest.mark.parametrize("reason", ["SpecInvalid", "TopicMissing"], ids=["refused for good", "tries again"])
 def test_a_driver_that_has_answered_holds_no_document_back(reason: str) -> None:
-    def answers(life: Life) -> None:
-        life.the_driver_takes_over(reason)
-
-    life = changed(*[answers, dies(), starts_again] * 3)
+    life = changed(*[answers(reason), dies(), starts_again] * 3)
     assert "unanswered" not in life.status
     assert life.pod is not None
     assert pod_status.handed_revision(life.pod) == NEW
@@ -301,9 +309,7 @@ def test_a_held_back_document_starts_once_the_one_before_has_failed_for_good() -
 
 
 def test_a_document_with_a_trial_waits_for_the_next_driver() -> None:
-    life = Life()
-    life.applied(SPEC, runs=True)
-    life.the_driver_reports(["Running", "Idle"])
+    life = healthy()
     life.the_driver_ends((137, None))
     life.changes({**CHANGED, "trial": {}})
     assert life.status["trial"]["phase"] == "Pending"
@@ -314,7 +320,7 @@ def test_a_document_with_a_trial_waits_for_the_next_driver() -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [is_evicted, vanishes, dies(6, "interrupted"), is_deleted_by_somebody, is_deleted_and_killed]
+    "end", [is_evicted, vanishes, dies(6, "interrupted"), is_deleted, is_deleted_and_killed]
 )
 def test_ends_that_no_driver_has_caused_hold_no_document_back(end: Event) -> None:
     life = changed(*[end, starts_again] * 3)
@@ -376,6 +382,14 @@ def test_a_report_of_an_earlier_driver_does_not_name_the_last_document() -> None
     assert last_revision(body(SPEC, status("Starting", body(), attempt=2) | part), None) == OLD
 
 
+def waiting(spec: dict[str, Any]) -> dict[str, Any]:
+    """The pipeline with a changed document, after a driver with the healthy one before has reported."""
+    part = reported("Running", "Idle")
+    part["reported"]["revision"] = OLD
+    entry = {"revision": OLD, "generation": 1, "outcome": "Healthy", "startTime": "2026-01-01T00:00:00Z"}
+    return body(spec, status("Running", body(), history=[entry]) | part, generation=2)
+
+
 @pytest.mark.parametrize(
     ("difference", "expected"),
     [
@@ -389,22 +403,11 @@ def test_a_report_of_an_earlier_driver_does_not_name_the_last_document() -> None
     ids=["unchecked", "needs-driver", "not-compared", "unknown", "ends-by-itself", "needs-fewer-secrets"],
 )
 def test_what_the_next_driver_starts_with(difference: dict[str, Any], expected: bool) -> None:
-    part = reported("Running", "Idle")
-    part["reported"]["revision"] = OLD
-    entry = {"revision": OLD, "generation": 1, "outcome": "Healthy", "startTime": "2026-01-01T00:00:00Z"}
-    pipeline = body(CHANGED, status("Running", body(), history=[entry]) | part, generation=2)
+    pipeline = waiting(CHANGED)
     given = {"current": revision(body()), "change": DocumentChange(), **difference}
     assert is_unchecked(observation(pipeline, ended(body(), 137), **given)) is expected
-    part["reported"].pop("revision")  # a driver of an older release
-    assert not is_unchecked(replace(observation(pipeline, ended(body(), 137), **given), body=pipeline))
-
-
-def starting(life: Life, *states: str) -> Life:
-    """The next driver of the pipeline runs, and has reported these states."""
-    life.time_passes(60)
-    life.the_container_starts()
-    life.the_driver_reports(list(states))
-    return life
+    pipeline["status"]["reported"].pop("revision")  # a driver of an older release
+    assert not is_unchecked(observation(pipeline, ended(body(), 137), **given))
 
 
 @pytest.mark.parametrize(
@@ -420,13 +423,13 @@ def starting(life: Life, *states: str) -> Life:
 )
 def test_a_driver_gets_the_change_once_a_query_runs(states: tuple[str, ...], expected: str) -> None:
     """So a death before that is due to the document before, and one after it may be due to the check of the other."""
-    life = starting(changed(is_evicted), *states)
+    life = changed(is_evicted, starts(*states))
     assert life.pod is not None
     assert pod_status.handed_revision(life.pod) == expected
 
 
 def test_a_driver_whose_queries_do_not_start_gets_the_change_after_a_minute() -> None:
-    life = starting(changed(is_evicted), "Starting", "Waiting")
+    life = changed(is_evicted, starts("Starting", "Waiting"))
     life.time_passes(60)
     life.time_passes(1)
     assert life.pod is not None
@@ -443,13 +446,9 @@ def test_a_death_with_the_change_at_hand_counts_whatever_the_queries_do(last: tu
     assert applied(life)[0] == "NeverAnswered"
 
 
-def answers(life: Life, reason: str = "TopicMissing") -> None:
-    life.the_driver_takes_over(reason)
-
-
 @pytest.mark.parametrize("ran", [9, 40_000])
 def test_a_driver_that_runs_or_answers_begins_the_count_again(ran: int) -> None:
-    life = changed(dies(), starts_again, answers, dies(ran=ran), starts_again)
+    life = changed(dies(), starts_again, answers("TopicMissing"), dies(ran=ran), starts_again)
     assert "unanswered" not in life.status
     life.the_driver_ends((137, None))
     dies_at_its_start(life)
@@ -462,9 +461,7 @@ def test_a_driver_that_runs_or_answers_begins_the_count_again(ran: int) -> None:
 
 
 def test_starts_in_vain_of_before_a_trial_do_not_count_after_it() -> None:
-    life = Life()
-    life.applied(SPEC, runs=True)
-    life.the_driver_reports(["Running", "Idle"])
+    life = healthy()
     life.changes({**CHANGED, "trial": {}})
     life.the_driver_ends((137, None))
     dies_at_its_start(life)
@@ -490,7 +487,7 @@ def test_a_document_that_has_failed_and_was_rolled_back_is_not_counted() -> None
 
 
 def test_a_document_that_spark_has_refused_is_no_remedy() -> None:
-    life = changed(lambda life: answers(life, "SpecInvalid"), dies())
+    life = changed(answers("SpecInvalid"), dies())
     for _ in range(3):
         dies_at_its_start(life)
     assert has_started_with(life) == OLD
@@ -505,9 +502,7 @@ def test_a_failure_with_the_change_at_hand_has_a_class_a_pause_and_no_budget() -
 
 def test_failures_of_long_ago_spend_no_budget_of_a_document_that_has_run_since() -> None:
     limited = {**SPEC, "restart": {"maxDriverRetries": 1}}
-    life = Life()
-    life.applied(limited, runs=True)
-    life.the_driver_reports(["Running", "Idle"])
+    life = healthy(limited)
     life.the_driver_ends((137, None))
     starts_again(life)
     assert life.status["restarts"] == 1
@@ -552,11 +547,7 @@ def test_a_driver_that_does_not_report_has_a_reason() -> None:
 def test_a_change_that_restarts_no_query_has_no_trial_after_a_death_either(
     replaced: tuple[str, ...], phase: str
 ) -> None:
-    part = reported("Running", "Idle")
-    part["reported"]["revision"] = OLD
-    entry = {"revision": OLD, "generation": 1, "outcome": "Healthy", "startTime": "2026-01-01T00:00:00Z"}
-    before = status("Running", body(), history=[entry])
-    pipeline = body({**CHANGED, "trial": {}}, before | part, generation=2)
+    pipeline = waiting({**CHANGED, "trial": {}})
     given = {"current": revision(body()), "change": DocumentChange(replaced=replaced), "unchecked": True}
     trial = trials.decided(observation(pipeline, ended(body(), 137), **given)).trial
     assert trial is not None

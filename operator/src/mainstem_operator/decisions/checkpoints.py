@@ -28,18 +28,14 @@ def has_driver(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
     """Whether the pipeline has a driver that a change of the document may stop, or one that starts again after a failure
     with the document that ran before the refused one.
     """
-    if body["spec"].get("suspend") or body["metadata"].get("deletionTimestamp"):
-        return False
-    return (pod is not None and not pod_status.over(pod)) or _was_refused(body)
+    lives = pod is not None and not pod_status.over(pod)
+    return _may_run(body) and (lives or _was_refused(body))
 
 
 def remains(body: Mapping[str, Any], pod: Mapping[str, Any] | None, wanted: str) -> bool:
     """Whether the document that ran before may remain in use, in place of the revision with this name."""
-    if body["spec"].get("suspend") or body["metadata"].get("deletionTimestamp"):
-        return trials.holds(written_status(body), wanted)
-    return (
-        has_driver(body, pod) or trials.holds(written_status(body), wanted) or unchecked.may_remain(body, pod)
-    )
+    works = _may_run(body) and unchecked.may_remain(body, pod)
+    return works or has_driver(body, pod) or trials.holds(written_status(body), wanted)
 
 
 def guarded(observation: Observation) -> bool:
@@ -67,6 +63,10 @@ def checkpoint_compatible(observation: Observation) -> tuple[Condition, ...]:
     refused = "; ".join(each.message for each in observation.refused_changes)[:_LONGEST]
     message = f"{refused}; the previous document remains in use. To continue, {WAYS_OUT}"
     return (Condition("CheckpointCompatible", FALSE, reasons.CHECKPOINT_INCOMPATIBLE, message),)
+
+
+def _may_run(body: Mapping[str, Any]) -> bool:
+    return not (body["spec"].get("suspend") or body["metadata"].get("deletionTimestamp"))
 
 
 def _was_refused(body: Mapping[str, Any]) -> bool:

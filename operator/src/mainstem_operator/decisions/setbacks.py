@@ -14,11 +14,10 @@ from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import Condition
 from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.revision_entries import newest
+from mainstem_operator.observed.unanswered import REPEATEDLY
 from mainstem_operator.validation.documents import Revision
 
 
-REPEATEDLY: Final = 2
-"""So many failures of a driver in a row count as repeated."""
 _ANY: Final = ()
 _DRIVER: Final = ("spec.",)
 _IMAGE: Final = ("spec.image", "spec.driver")

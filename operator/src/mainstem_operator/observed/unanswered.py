@@ -7,8 +7,8 @@ from typing import Any, Final
 from mainstem import reasons
 
 
-ENOUGH: Final = 2
-"""So many failures in a row are no accident."""
+REPEATEDLY: Final = 2
+"""So many failures of drivers in a row count as repeated."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Unanswered:
     @property
     def is_final(self) -> bool:
         """Whether no driver gets the document again: its check may be what ends them."""
-        return self.drivers >= ENOUGH
+        return self.drivers >= REPEATEDLY
 
     @property
     def is_remedy(self) -> bool:
         """Whether the document before does not start any more, so that nothing is lost if the changed one does not either."""
-        return self.starts >= ENOUGH and not self.is_final
+        return self.starts >= REPEATEDLY and not self.is_final
 
     def after_report(self, *, has_begun: bool, has_answered: bool) -> "Unanswered | None":
         """The count after a report of a driver that lives, or has lived: whether a query of it has run, and whether it has answered."""
