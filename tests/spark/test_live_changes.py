@@ -10,6 +10,8 @@ import pytest
 from harness.checkpoints import logged_rows
 from harness.documents import pipeline_head
 from harness.supervisor_loop import Stage, Turning
+from mainstem.changes.consequences import consequences
+from mainstem.changes.transition import transition
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.document import Document, read_text
 from mainstem.language.model.status.states import QueryState
@@ -208,6 +210,55 @@ def test_a_document_that_spark_refuses_changes_nothing(changing: Changing) -> No
         run.until(lambda: (run["b"].batch or 0) > last + 1)
         assert {name: run[name].run_id for name in "ab"} == before
         assert list(run.states()) == ["a", "b"]
+
+
+def test_exactly_those_queries_restart_of_which_the_comparison_shows_it(changing: Changing) -> None:
+    def spec(sql: str, **query: Any) -> Any:
+        view = {"name": "plus", "sql": sql}
+        return changing.spec(changing.query("a", "plus"), changing.query("b", **query), views=[view])
+
+    elsewhere = [{"name": "out", "parquet": {"path": str(changing.stage.folder / "new")}}]
+    sql, laid_out = "SELECT value + 1 AS value FROM in_a", "select value + 1 as value\n-- all\nfrom in_a"
+    changes = [
+        (spec(laid_out), {"a"}),
+        (spec(laid_out, pool={"weight": 5}), set()),
+        (spec(laid_out, pool={"weight": 5}, to=elsewhere), {"b"}),
+    ]
+    present = changing.document(spec(sql)).graph
+    with changing.stage.running(**spec(sql)) as run:
+        begun(run, "a", "b")
+        for changed, restarted in changes:
+            wanted, before = changing.document(changed).graph, {name: run[name].run_id for name in "ab"}
+            shown = consequences(transition(present, wanted), present, wanted)
+            assert {query.query for query, each in shown if each.restarts} == restarted
+            changing.apply(run, changed)
+            run.until(
+                lambda ids=before, names=restarted: all(run[name].run_id != ids[name] for name in names)
+            )
+            begun(run, "a", "b")
+            assert {name for name in "ab" if run[name].run_id != before[name]} == restarted
+            present = wanted
+
+
+def test_a_query_does_not_stop_for_an_empty_checkpoint_whose_folder_has_rows(changing: Changing) -> None:
+    """Nor does a new query start on the folder of another one. Both are taken with a new path."""
+    with changing.stage.running(**changing.spec(changing.query("a"))) as run:
+        begun(run, "a")
+        before = run["a"].run_id
+        taken = changing.query("a")["to"]
+        elsewhere = [{"name": "out", "parquet": {"path": str(changing.stage.folder / "new")}}]
+        again, more = {"checkpoint": {"generation": 2}}, changing.query("b")
+        for refused in ([changing.query("a", **again)], [more | {"to": taken}]):
+            with pytest.raises(NotReady) as unready:
+                changing.apply(run, changing.spec(*refused))
+            assert unready.value.reason == "SinkFolderTaken"
+        last = run["a"].batch or 0
+        run.until(lambda: (run["a"].batch or 0) > last + 1)
+        assert (run["a"].run_id, list(run.states())) == (before, ["a"])
+        changing.apply(run, changing.spec(changing.query("a", **again, to=elsewhere), more))
+        run.until(lambda: run["a"].run_id != before)
+        begun(run, "a", "b")
+    assert logged_rows(changing.stage.folder / "new")
 
 
 @pytest.mark.full(

@@ -108,7 +108,7 @@ def test_the_last_lines_name_what_the_running_driver_does(
         (
             "suspend: true",
             "misreads",
-            "is suspended, and cannot continue from its checkpoint when it is resumed",
+            "stays suspended, and cannot continue from its checkpoint when it is resumed",
             "",
         ),
     ],

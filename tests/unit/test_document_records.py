@@ -104,7 +104,7 @@ RATE = Change("spec.sources[ticks].rate", "another rate", Effect.CONTINUES)
 
 def test_the_message_of_a_refusal_names_the_query_and_only_the_changes_that_do_not_fit() -> None:
     verdict = QueryVerdict("q", (WINDOW, RATE))
-    assert message(verdict, lambda field: f"{field} (p.yaml:3)") == (
+    assert message("q", verdict.refusals, lambda field: f"{field} (p.yaml:3)") == (
         "the query 'q' cannot continue from its checkpoint: spec.views[even].sql (p.yaml:3): the window is longer"
     )
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mainstem.changes.consequences import Consequence
+from mainstem.changes.consequences import Consequence, QueryOutcome
 from mainstem.changes.verdict import Effect
 from mainstem.cluster.running_pipeline import running_pipeline
 from mainstem.errors import NotReady
@@ -40,11 +40,16 @@ STATUS = {
 }
 
 
+def consequence(effect: Effect) -> Consequence:
+    outcome = QueryOutcome(effect, begins=effect is Effect.EMPTY)
+    return Consequence(outcome, "", restarts=effect is Effect.CONTINUES)
+
+
 def estimated(
     effect: Effect, status: Any = STATUS, query: str = "copy", start: str = "startingOffsets: earliest"
 ) -> Estimate:
     [document] = read_text(DOCUMENT.replace("START", start))
-    known = estimate(Consequence(effect, ""), status, document.graph, query)
+    known = estimate(consequence(effect), status, document.graph, query)
     assert known is not None
     return known
 
@@ -115,8 +120,8 @@ def test_a_query_that_is_slower_than_its_input_never_gets_current() -> None:
 def test_other_effects_have_no_estimate() -> None:
     [document] = read_text(DOCUMENT.replace("START", "startingOffsets: earliest"))
     for effect in (Effect.UNCHANGED, Effect.REMOVED, Effect.LIVE):
-        assert estimate(Consequence(effect, ""), STATUS, document.graph, "copy") is None
-    assert estimate(Consequence(Effect.EMPTY, ""), None, document.graph, "copy") is None
+        assert estimate(consequence(effect), STATUS, document.graph, "copy") is None
+    assert estimate(consequence(Effect.EMPTY), None, document.graph, "copy") is None
 
 
 def test_the_running_revision_is_the_one_that_the_driver_reports() -> None:

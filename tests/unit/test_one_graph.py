@@ -30,13 +30,13 @@ from unit.operator_steps import SETTINGS
 
 
 BUILDERS = {
-    "language/analysis/graph.py": 2,
+    "language/analysis/graph.py": 3,
     "language/document.py": 1,
     "testing/lab.py": 1,
     "changes/comparison.py": 1,
     "trial/documents.py": 1,
 }
-"""Module -> its constructors' calls: of a subset of queries, of other generations, of what was read, of a copy without stores,
+"""Module -> its constructors' calls: of a subset of queries, of other fields, of other generations, of what was read, of a copy without stores,
 of a document to compare, and of a copy without sinks."""
 
 

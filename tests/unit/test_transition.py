@@ -86,6 +86,33 @@ def test_a_change_touches_exactly_these_queries(name: str) -> None:
     assert set(way.built) == {query for query, step in steps.items() if step in (START, REPLACE)}
 
 
+def folders(left: str, right: str, **query: Any) -> dict[str, Any]:
+    spec = document()
+    for each, path in zip(spec["queries"], (left, right), strict=False):
+        each["to"] = [{"name": "out", "parquet": {"path": path}}]
+    spec["queries"][0] |= query
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("wanted", "moved"),
+    [
+        (folders("/x", "/y"), set()),
+        (folders("/x/", "file:///y"), set()),
+        (folders("/y", "/x"), {"left", "right"}),
+        (folders("/z", "/y"), {"left"}),
+        (folders("/x", "/y", checkpoint={"generation": 2}), {"left"}),
+        (folders("/x", "/y", trigger={"processingTime": "2s"}), set()),
+    ],
+)
+def test_only_a_query_with_another_checkpoint_or_folder_looks_into_its_folders(
+    wanted: dict[str, Any], moved: set[str]
+) -> None:
+    way = transition(graph(folders("/x", "/y")), graph(wanted))
+    assert way.moved == moved
+    assert way.retrying(["left"], graph(wanted)).moved == moved - {"left"}
+
+
 def test_the_steps_have_the_order_of_the_new_document() -> None:
     way = transition(graph(document()), graph(changed(lambda spec: spec["queries"].reverse())))
     assert list(way.steps) == ["idle", "right", "left"]

@@ -168,7 +168,45 @@ def test_a_change_of_the_sql_names_only_its_query() -> None:
 
 
 def test_a_change_that_restarts_nothing_has_no_warnings() -> None:
-    assert answered(resource(suspend=True), resource()) == {"uid": "u", "allowed": True}
+    lighter = resource(restart={"maxRetries": 1}, drain={"timeout": "5s"})
+    lighter["spec"]["queries"][0]["pool"] = {"weight": 3}
+    assert answered(lighter, resource()) == {"uid": "u", "allowed": True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "warning"),
+    [
+        ({}, {"suspend": True}, "every query stops at a batch's end: spec.suspend"),
+        ({"suspend": True}, {}, "a driver starts with the changed document: spec.suspend"),
+        ({"suspend": True}, {"suspend": True, "restart": {"maxRetries": 1}}, "nothing changes until the pipeline is resumed: spec.suspend"),
+        ({"restartNonce": "1"}, {"restartNonce": "2"}, "every query restarts: spec.restartNonce asks for a new driver"),
+        ({"restartNonce": "1"}, {}, None),
+    ],
+)  # fmt: skip
+def test_a_change_of_the_whole_pipeline_has_a_single_warning(
+    old: dict[str, Any], new: dict[str, Any], warning: str | None
+) -> None:
+    assert answered(resource(**new), resource(**old)).get("warnings", []) == ([warning] if warning else [])
+
+
+def test_a_nonce_that_a_driver_has_started_with_restarts_nothing() -> None:
+    old = resource() | {"status": {"revision": "0123abcd", "restartNonce": "1"}}
+    assert "warnings" not in answered(resource(restartNonce="1"), old)
+
+
+def test_a_restart_beside_a_refused_change_starts_the_document_before() -> None:
+    warnings = answered(resource("5 minutes", restartNonce="2"), resource())["warnings"]
+    assert warnings[0] == (
+        "every query restarts with the document before: spec.restartNonce asks for a new driver"
+    )
+    assert warnings[1].startswith("query show: cannot continue from its checkpoint")
+
+
+def test_no_driver_refuses_a_document_with_which_a_pipeline_is_resumed() -> None:
+    warnings = answered(resource("5 minutes"), resource(suspend=True))["warnings"]
+    assert warnings[0] == "a driver starts with the changed document: spec.suspend"
+    assert warnings[1].startswith("query show: is refused: ")
+    assert not any("while the driver runs" in warning for warning in warnings)
 
 
 def test_long_and_many_warnings_are_shortened() -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mainstem.changes.consequences import Consequence
-from mainstem.changes.verdict import Effect
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
@@ -85,21 +84,21 @@ class Estimate:
         }
 
 
-def estimate(outcome: Consequence, status: Status | None, wanted: Graph, query: str) -> Estimate | None:
+def estimate(consequence: Consequence, status: Status | None, wanted: Graph, query: str) -> Estimate | None:
     """The estimate for a query that a change restarts; None for another one, and without a status.
 
     Args:
-        outcome: what the query does.
+        consequence: what the query does.
         status: its entry of the status before the change; None if there is none.
         wanted: the new document.
         query: its name.
     """
     model = next((each for each in wanted.spec.queries if each.name == query), None)
-    if model is None or model.suspend or status is None or outcome.refused:
+    if model is None or model.suspend or status is None or consequence.refused:
         return None
-    if outcome.effect is Effect.EMPTY:
+    if consequence.outcome.begins:
         return empty_start(status, wanted, model)
-    return restart(status) if outcome.effect in (Effect.CONTINUES, Effect.MISREADS) else None
+    return restart(status) if consequence.restarts else None
 
 
 def empty_start(status: Status, wanted: Graph, query: Query) -> Estimate:
@@ -113,9 +112,9 @@ def empty_start(status: Status, wanted: Graph, query: Query) -> Estimate:
         if source is None:
             continue
         retained = progress[name].get("retainedRecords")
-        if _starts(source) == "latest":
+        if source.connector.starts_at_newest:
             skipping.append(name)
-        elif _starts(source) == "earliest" and retained is not None:
+        elif _starts_at_oldest(source) and retained is not None:
             records.append(int(retained))
         else:
             unknown.append(name)
@@ -144,13 +143,8 @@ def _source(occurrence: str, sources: Mapping[str, Source]) -> Source | None:
     return sources.get(occurrence) or sources.get(re.sub(r"_\d+$", "", occurrence))
 
 
-def _starts(source: Source) -> str | None:
-    """`earliest` or `latest` if a new query starts there; None for another start, or a source other than Kafka."""
-    kafka = source.kafka
-    if kafka is None or kafka.starting_timestamp or kafka.starting_offsets_by_timestamp:
-        return None
-    start = kafka.starting_offsets or "latest"
-    return start if start in ("earliest", "latest") else None
+def _starts_at_oldest(source: Source) -> bool:
+    return source.kafka is not None and (source.kafka.starting_offsets or "").strip().lower() == "earliest"
 
 
 def _number(number: int) -> str:

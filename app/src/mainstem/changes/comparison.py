@@ -1,27 +1,32 @@
 """Compares two documents, query by query; pure."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from mainstem.changes.checkpoint import CheckpointFacts, checkpoint_changes
 from mainstem.changes.deployment import driver_changes
 from mainstem.changes.fields import field_changes
 from mainstem.changes.normal_form import column_types, normal_form, view_text
-from mainstem.changes.query_rules import setting_changes, sink_changes, written_columns
+from mainstem.changes.query_rules import afresh, setting_changes, sink_changes, written_columns
 from mainstem.changes.relations import NormalForm, StepKind
 from mainstem.changes.sides import Side
 from mainstem.changes.source_rules import source_changes
 from mainstem.changes.state_rules import state_changes
 from mainstem.changes.verdict import NEW_GENERATION, REFUSED, Change, Effect, Verdict, verdict_of
 from mainstem.changes.watermark_rules import watermark_changes
+from mainstem.language.analysis.folders import normal
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 
 
 _NO_FACTS: Final[Mapping[str, CheckpointFacts]] = {}
-_LIVE: Final = ("suspend", "schedule", "rollback", "trial")
+_LIVE: Final = ("schedule", "rollback", "trial")
 """Fields of `spec` that the operator applies without a new driver."""
+_EMPTY: Final = "the checkpoint is empty, unless `mainstem checkpoint` has made it from another one"
+_Places = tuple[Mapping[str, str], Mapping[str, str]]
+"""Query -> the folder of its checkpoint, in the old document and in the new one."""
 _TUNING: Final = (
     "spark.sql.adaptive.",
     "spark.sql.autoBroadcastJoinThreshold",
@@ -38,6 +43,7 @@ def compare(
     running: StreamingPipeline | Graph | None,
     wanted: StreamingPipeline | Graph,
     checkpoints: Mapping[str, CheckpointFacts] = _NO_FACTS,
+    working: str = "",
 ) -> Verdict:
     """What the change from one document to another does to each query and to the driver.
 
@@ -47,25 +53,33 @@ def compare(
         running: the document that wrote the checkpoints, with its parameters filled in; None if it is not known.
         wanted: the new document, with its parameters filled in.
         checkpoints: query of the new document -> the facts about its checkpoint, for those that are known.
+        working: the folder in which relative paths begin, for both documents; empty if it is not known.
     """
     new = _graph(wanted)
     if running is None:
         verdicts = [verdict_of(q.name, _facts(new, q, checkpoints)) for q in new.spec.queries]
         return Verdict(tuple(verdicts))
     old = _graph(running)
-    pairs = _pairs(old, new)
+    places = _places(old, working), _places(new, working)
+    pairs = _pairs(old, new, places)
+    kept = {query.name for query in pairs.values()}
+    removed = [query for query in old.spec.queries if query.name not in kept]
+    place = partial(_folder, working=working)
+    folders = {place(sink.files.path) for query in old.spec.queries for sink in query.to if sink.files}
     verdicts = []
     renamed = _renamed(old, new)
     for query in new.spec.queries:
-        changes = list(_query_changes(old, new, pairs.get(query.name), query, checkpoints))
+        was = pairs.get(query.name)
+        changes = list(_query_changes(old, new, was, query, checkpoints, places))
         if not any(change.effect is Effect.EMPTY for change in changes):
             changes += [*_facts(new, query, checkpoints), *renamed]
-        verdicts.append(verdict_of(query.name, changes))
-    kept = {query.name for query in pairs.values()}
-    for query in old.spec.queries:
-        if query.name not in kept:
-            text = "the query is removed: it stops at a batch's end, and its checkpoint stays"
-            verdicts.append(verdict_of(query.name, [Change(_path(query), text, Effect.REMOVED)]))
+        # A query under another name that reads the same is the same to its sinks.
+        before = [was] if was else [each for each in removed if _read_alike(old, each, new, query)]
+        earlier = [sink for each in before for sink in each.to]
+        verdicts.append(verdict_of(query.name, changes, afresh(new, query, earlier, place, folders)))
+    for query in removed:
+        text = "the query is removed: it stops at a batch's end, and its checkpoint stays"
+        verdicts.append(verdict_of(query.name, [Change(_path(query), text, Effect.REMOVED)]))
     return Verdict(tuple(verdicts), driver_changes(old.spec, new.spec))
 
 
@@ -77,8 +91,10 @@ def _path(query: Query) -> str:
     return f"spec.queries[{query.name}]"
 
 
-def _checkpoint(graph: Graph, query: Query) -> str:
-    return f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}"
+def _places(graph: Graph, working: str) -> dict[str, str]:
+    """Query -> the folder of its checkpoint."""
+    location = _folder(graph.spec.checkpoints.location, working)
+    return {query.name: f"{location}/{query.checkpoint_path}" for query in graph.spec.queries}
 
 
 def _renamed(old: Graph, new: Graph) -> list[Change]:
@@ -94,13 +110,28 @@ def _renamed(old: Graph, new: Graph) -> list[Change]:
     return [Change("metadata.name", text, Effect.INCOMPATIBLE, remedy)]
 
 
-def _pairs(old: Graph, new: Graph) -> dict[str, Query]:
+def _folder(path: str, working: str) -> str:
+    """One spelling for a folder, whether its path is relative or not."""
+    spelled = normal(path)
+    return normal(f"{working}/{spelled}") if working and not spelled.startswith(("/", "s3a://")) else spelled
+
+
+def _read_alike(old: Graph, was: Query, new: Graph, now: Query) -> bool:
+    """Whether two queries read a source in common."""
+    names = [
+        {source.name for source in graph.sources_of(query.from_) if source.static is None}
+        for graph, query in ((old, was), (new, now))
+    ]
+    return not names[0].isdisjoint(names[1])
+
+
+def _pairs(old: Graph, new: Graph, places: _Places) -> dict[str, Query]:
     """Query of the new document -> the query of the old one that has its checkpoint, or else its name."""
-    by_checkpoint = {_checkpoint(old, query): query for query in old.spec.queries}
+    by_checkpoint = {places[0][query.name]: query for query in old.spec.queries}
     pairs = {
         query.name: by_checkpoint[path]
         for query in new.spec.queries
-        if (path := _checkpoint(new, query)) in by_checkpoint
+        if (path := places[1][query.name]) in by_checkpoint
     }
     taken = {query.name for query in pairs.values()}
     by_name = {query.name: query for query in old.spec.queries if query.name not in taken}
@@ -115,15 +146,20 @@ def _facts(graph: Graph, query: Query, checkpoints: Mapping[str, CheckpointFacts
 
 
 def _query_changes(
-    old: Graph, new: Graph, was: Query | None, now: Query, checkpoints: Mapping[str, CheckpointFacts]
+    old: Graph,
+    new: Graph,
+    was: Query | None,
+    now: Query,
+    checkpoints: Mapping[str, CheckpointFacts],
+    places: _Places,
 ) -> Iterator[Change]:
     if was is None:
         yield Change(_path(now), "the query is new: it starts with an empty checkpoint", Effect.EMPTY)
         return
     forms = normal_form(old, was.from_), normal_form(new, now.from_)
-    if _checkpoint(old, was) != _checkpoint(new, now):
-        yield _other_checkpoint(old, new, was, now)
-        yield from sink_changes(was, now, (forms[0].rows, forms[1].rows))
+    if places[0][was.name] != places[1][now.name]:
+        yield _other_checkpoint(was, now, (places[0][was.name], places[1][now.name]))
+        yield from sink_changes(was, now, (forms[0].rows, forms[1].rows), begins=True)
         return
     stateful = any(form.steps for form in forms)
     facts = checkpoints.get(now.name)
@@ -145,20 +181,20 @@ def _query_changes(
     yield from _shared_changes(old, new, stateful=stateful)
 
 
-def _other_checkpoint(old: Graph, new: Graph, was: Query, now: Query) -> Change:
+def _other_checkpoint(was: Query, now: Query, places: tuple[str, str]) -> Change:
     before, after = was.checkpoint, now.checkpoint
-    same_id = _checkpoint(old, was).rpartition("/")[0] == _checkpoint(new, now).rpartition("/")[0]
+    same_id = places[0].rpartition("/")[0] == places[1].rpartition("/")[0]
     if same_id and after.generation < before.generation:
         text = f"checkpoint.generation was {before.generation}, and is {after.generation}: the query continues an older checkpoint"
         remedy = "raise checkpoint.generation instead"
         return Change(f"{_path(now)}.checkpoint.generation", text, Effect.MISREADS, remedy)
     if same_id:
-        text = f"checkpoint.generation was {before.generation}, and is {after.generation}: the checkpoint is empty"
+        text = f"checkpoint.generation was {before.generation}, and is {after.generation}: {_EMPTY}"
         return Change(f"{_path(now)}.checkpoint.generation", text, Effect.EMPTY)
     path = "spec.checkpoints.location"
     if was.checkpoint_path != now.checkpoint_path:
         path = f"{_path(now)}.checkpoint"
-    text = f"the checkpoint was {_checkpoint(old, was)}, and is {_checkpoint(new, now)}, which starts empty"
+    text = f"the checkpoint was {places[0]}, and is {places[1]}: {_EMPTY}"
     return Change(
         path,
         text,
@@ -217,7 +253,10 @@ def _shared_changes(old: Graph, new: Graph, *, stateful: bool) -> Iterator[Chang
     """Changes of fields that concern every query."""
     for field in field_changes(old.spec, new.spec):
         name = field.path.split(".")[0]
-        if name in _LIVE:
+        if name == "suspend":
+            does = "stops at a batch's end, and keeps its checkpoint" if new.spec.suspend else "starts again"
+            yield Change("spec.suspend", f"{field.text}: every query {does}", Effect.CONTINUES)
+        elif name in _LIVE:
             yield Change(f"spec.{name}", f"{field.text}: no driver restarts for it", Effect.LIVE)
         elif name == "timeZone":
             effect = Effect.MISREADS if stateful else Effect.CONTINUES

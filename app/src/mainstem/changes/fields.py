@@ -82,6 +82,8 @@ def _changes(was: Any, now: Any, path: str) -> Iterator[FieldChange]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if value in (None, [], {}, ""):
         return "not set"
     if isinstance(value, list):

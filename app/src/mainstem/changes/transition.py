@@ -12,7 +12,8 @@ from typing import Final
 
 from mainstem.changes.comparison import compare
 from mainstem.changes.deployment import driver_changes
-from mainstem.changes.verdict import Verdict
+from mainstem.changes.verdict import QueryVerdict, Verdict
+from mainstem.language.analysis.folders import normal
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import Model
 from mainstem.language.model.queries import Pool, Query
@@ -49,12 +50,14 @@ class Transition:
         verdict: the comparison of the two documents.
         driver: why only a new driver can run the wanted document, one field or noun each; empty if this one can.
         continuing: the queries that run, on the checkpoint that the wanted document names.
+        moved: the queries that get a plan with a checkpoint or a folder of files that they have not written before.
     """
 
     steps: Mapping[str, Step]
     verdict: Verdict
     driver: tuple[str, ...] = ()
     continuing: frozenset[str] = frozenset()
+    moved: frozenset[str] = frozenset()
 
     @property
     def kept(self) -> frozenset[str]:
@@ -72,7 +75,10 @@ class Transition:
         return frozenset(name for name, step in self.steps.items() if step in (Step.START, Step.REPLACE))
 
     def retrying(self, failed: Collection[str], wanted: Graph) -> "Transition":
-        """The same way, with another try for the failed queries that it does not touch, unless they end on their own."""
+        """The same way, with another try for the failed queries that it does not touch, unless they end on their own.
+
+        The start of a failed query can fail alone, so its folders do not matter.
+        """
         again = {
             query.name
             for query in wanted.spec.queries
@@ -82,7 +88,7 @@ class Transition:
             and wanted.ends(query) is False
         }
         steps = {name: Step.RETRY if name in again else step for name, step in self.steps.items()}
-        return replace(self, steps=MappingProxyType(steps))
+        return replace(self, steps=MappingProxyType(steps), moved=self.moved.difference(failed))
 
 
 def continued(running: Graph, wanted: Graph) -> Graph:
@@ -97,16 +103,22 @@ def continued(running: Graph, wanted: Graph) -> Graph:
     return wanted.with_generations(chosen) if chosen else wanted
 
 
-def transition(running: Graph, wanted: Graph) -> Transition:
-    """The way from one document to another one of the same pipeline."""
-    verdict = compare(running, wanted)
+def transition(running: Graph, wanted: Graph, working: str = "") -> Transition:
+    """The way from one document to another one of the same pipeline.
+
+    Args:
+        running: the graph of the first document.
+        wanted: the graph of the other one.
+        working: the folder in which relative paths begin; empty if it is not known.
+    """
+    verdict = compare(running, wanted, working=working)
     old = {query.name: query for query in running.spec.queries}
     steps = {query.name: _step(running, wanted, old.get(query.name), query) for query in wanted.spec.queries}
     steps |= {name: Step.REMOVE for name in old if name not in steps}
     causes = (
         *_driver(running, wanted),
         *_moved(running, wanted),
-        *renewed(wanted, [each.query for each in verdict.refused]),
+        *renewed(wanted, [each.query for each in verdict.refused if not _refused_by_sink(each)]),
         *_ending(wanted, steps),
         *_maintained(running, wanted),
     )
@@ -117,7 +129,23 @@ def transition(running: Graph, wanted: Graph) -> Transition:
         and not old[query.name].suspend
         and old[query.name].checkpoint_path == query.checkpoint_path
     )
-    return Transition(MappingProxyType(steps), verdict, causes, frozenset(continuing))
+    way = Transition(MappingProxyType(steps), verdict, causes, frozenset(continuing))
+    folders = {name: _folders(query) for name, query in old.items()}
+    moved = (
+        query.name
+        for query in wanted.spec.queries
+        if query.name in way.begun or (query.name in way.built and not _folders(query) <= folders[query.name])
+    )
+    return replace(way, moved=frozenset(moved))
+
+
+def _refused_by_sink(verdict: QueryVerdict) -> bool:
+    """Whether an empty checkpoint does not help."""
+    return any(change.of_sink for change in verdict.refusals)
+
+
+def _folders(query: Query) -> set[str]:
+    return {normal(sink.files.path) for sink in query.to if sink.files}
 
 
 def renewed(wanted: Graph, refused: Collection[str]) -> list[str]:

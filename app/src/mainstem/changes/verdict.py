@@ -46,12 +46,14 @@ class Change:
         text: what changes and what it does, in one sentence.
         effect: what the change alone does to the query.
         remedy: what to do about it; empty where nothing needs to be done.
+        of_sink: whether a sink is the cause, so that another checkpoint does not help.
     """
 
     path: str
     text: str
     effect: Effect
     remedy: str = ""
+    of_sink: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,15 +63,22 @@ class QueryVerdict:
     Attributes:
         query: the query's name in the new document; in the old one for a query that is removed.
         changes: the changes, the worst ones first; empty for a query that does not change.
+        afresh: what its sources and sinks do if it starts with an empty checkpoint.
     """
 
     query: str
     changes: tuple[Change, ...] = ()
+    afresh: tuple[Change, ...] = ()
 
     @property
     def effect(self) -> Effect:
         """The worst effect of all changes."""
         return worst(change.effect for change in self.changes)
+
+    @property
+    def refusals(self) -> tuple["Change", ...]:
+        """The changes with which the query must not start on its checkpoint."""
+        return tuple(change for change in self.changes if change.effect in REFUSED)
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,11 @@ class Verdict:
         return tuple(query for query in self.queries if query.effect in REFUSED)
 
 
-def verdict_of(query: str, changes: Iterable[Change]) -> QueryVerdict:
+def verdict_of(query: str, changes: Iterable[Change], afresh: Iterable[Change] = ()) -> QueryVerdict:
     """The verdict about a query, with the worst changes first."""
-    ordered = sorted(dict.fromkeys(changes), key=lambda change: -_SEVERITY[change.effect])
-    return QueryVerdict(query, tuple(ordered))
+    return QueryVerdict(query, worst_first(changes), tuple(afresh))
+
+
+def worst_first(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes without repetitions, the worst ones first."""
+    return tuple(sorted(dict.fromkeys(changes), key=lambda change: -_SEVERITY[change.effect]))

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -68,9 +68,10 @@ def diff(
         fail(error, file, verbose=False)
     except ImportError as error:
         fail_without_cluster(error)
-    way = transition(running.graph, after.graph)
-    verdict = replace(way.verdict, driver=way.driver)
-    comparison = Comparison(verdict, running, after, pipeline)
+    way = transition(running.graph, after.graph, str(Path.cwd()))
+    if pipeline is not None:
+        way = way.retrying(pipeline.failed, after.graph)
+    comparison = Comparison(way, running, after, pipeline)
     if output == "json":
         click.echo(json.dumps(json_of(comparison), indent=2))
     else:
@@ -83,6 +84,8 @@ def _on_cluster(
     context: str | None, namespace: str | None, name: str
 ) -> tuple["RunningPipeline", "Document"]:
     """A pipeline of a cluster, and the document that it runs."""
+    from pydantic import ValidationError
+
     from mainstem.cluster.running_pipeline import running_pipeline
     from mainstem.cluster.user_api import UserApi
     from mainstem.language.document import read_text
@@ -95,4 +98,10 @@ def _on_cluster(
     finally:
         api.close()
     [document] = read_text(text, f"configmap/{revision_name(pipeline.name, pipeline.revision)}")
-    return pipeline, document
+    try:
+        return pipeline, document.with_fields(pipeline.apart)
+    except ValidationError:  # a newer release knows more of the fields; these two decide
+        decisive = {
+            name: pipeline.apart[name] for name in ("suspend", "restartNonce") if name in pipeline.apart
+        }
+        return pipeline, document.with_fields(decisive)

@@ -6,6 +6,8 @@ from typing import Any
 
 from mainstem import reasons
 from mainstem.errors import NotReady
+from mainstem.language.model.pipeline import NOT_RUN
+from mainstem.language.model.status.states import QueryState
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class RunningPipeline:
         phase: its phase; empty before the operator wrote one.
         has_driver: whether it has a driver pod.
         queries: query -> its entry of the status.
+        apart: the fields of `spec` that are not part of a revision, as the operator has carried them out.
     """
 
     namespace: str
@@ -27,6 +30,12 @@ class RunningPipeline:
     phase: str
     has_driver: bool
     queries: Mapping[str, Mapping[str, Any]]
+    apart: Mapping[str, Any]
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The queries that have failed permanently."""
+        return frozenset(name for name, each in self.queries.items() if each["state"] == QueryState.FAILED)
 
 
 def running_pipeline(body: Mapping[str, Any]) -> RunningPipeline:
@@ -54,4 +63,11 @@ def running_pipeline(body: Mapping[str, Any]) -> RunningPipeline:
         phase=str(status.get("phase") or ""),
         has_driver="driver" in status,
         queries={each["name"]: each for each in status.get("queries") or ()},
+        apart=_apart(body.get("spec") or {}, status.get("restartNonce")),
     )
+
+
+def _apart(spec: Mapping[str, Any], nonce: str | None) -> dict[str, Any]:
+    """The fields that the document of a revision does not have. A driver starts for each other nonce than the last one."""
+    fields = {name: spec[name] for name in NOT_RUN if name in spec and name != "restartNonce"}
+    return fields if nonce is None else {**fields, "restartNonce": nonce}

@@ -51,6 +51,17 @@ class Document:
         """The same document with other generations of the named queries' checkpoints."""
         return replace(self, graph=self.graph.with_generations(generations))
 
+    def with_fields(self, fields: Mapping[str, Any]) -> "Document":
+        """The same document with other values of some fields of `spec`; its text stays.
+
+        Args:
+            fields: field -> its value, as a document has them.
+
+        Raises:
+            ValidationError: a value is not valid.
+        """
+        return replace(self, graph=self.graph.with_fields(fields))
+
     def located(self, error: SpecInvalid) -> SpecInvalid:
         """The same error with lines of this document, for problems that have no line yet."""
         return SpecInvalid([self._located(problem) for problem in error.problems], self.file)

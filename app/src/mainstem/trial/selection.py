@@ -67,13 +67,17 @@ def _skipped(query: str, why: str) -> QueryTrial:
 
 
 def _refused(verdict: QueryVerdict, query: Query) -> QueryTrial:
+    problem = message(query.name, verdict.refusals)
     if query.checkpoint.on_change == "newGeneration":
         return _skipped(
             query.name,
-            f"{message(verdict)}; by checkpoint.onChange it starts with the next generation, which is empty",
+            f"{problem}; by checkpoint.onChange it starts with the next generation, which is empty",
         )
     return QueryTrial(
-        query.name, Outcome.REFUSED, f"{message(verdict)}; {WAYS_OUT}", reasons.CHECKPOINT_INCOMPATIBLE
+        query.name,
+        Outcome.REFUSED,
+        f"{problem}; {WAYS_OUT}",
+        reasons.CHECKPOINT_INCOMPATIBLE,
     )
 
 

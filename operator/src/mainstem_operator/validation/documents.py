@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from mainstem import reasons
 from mainstem.changes.consequences import RefusedQuery, refused_queries
@@ -18,7 +18,7 @@ from mainstem.changes.transition import Step, transition
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.base import to_snake
 from mainstem.language.document import Document, read_object
-from mainstem.language.model.pipeline import StreamingPipeline
+from mainstem.language.model.pipeline import NOT_RUN, StreamingPipeline
 from mainstem.language.model.status.revision_history import LONGEST_CHANGE, MAX_CHANGES
 from mainstem.language.requirements import required_connections, running
 
@@ -26,7 +26,6 @@ from mainstem_operator.validation import policies
 from mainstem_operator.validation.document_text import read_back, written
 
 
-_NOT_RUN: Final = ("suspend", "schedule", "rollback", "trial", "restartNonce")
 """Fields of `spec` that change when a driver runs, not what it runs."""
 
 
@@ -87,14 +86,14 @@ class ValidationResult:
 
 def validate(body: Mapping[str, Any]) -> ValidationResult:
     """Validate the document of a resource, as the API server has it."""
-    spec = {key: value for key, value in body["spec"].items() if key not in _NOT_RUN}
+    spec = {key: value for key, value in body["spec"].items() if key not in NOT_RUN}
     try:
         document = read_body(body)
     except SpecInvalid as refused:
         return refusal(refused)
     text = written({**_head(body), "spec": spec})
     beyond = document.pipeline.spec.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude=set(map(to_snake, _NOT_RUN))
+        mode="json", by_alias=True, exclude_defaults=True, exclude=set(map(to_snake, NOT_RUN))
     )
     canonical = json.dumps(beyond, sort_keys=True, ensure_ascii=False)
     name = hashlib.sha256(canonical.encode()).hexdigest()[:8]

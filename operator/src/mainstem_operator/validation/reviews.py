@@ -1,11 +1,18 @@
 """What the admission webhook asks about a document: its problems, and what a change of it does; pure."""
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mainstem.changes import Effect, QueryVerdict, Verdict
-from mainstem.changes.consequences import CANNOT_CONTINUE, consequences, new_driver
-from mainstem.changes.transition import transition
+from mainstem.changes import Change, Effect
+from mainstem.changes.consequences import (
+    CANNOT_CONTINUE,
+    DriverStep,
+    consequences,
+    driver_step,
+    new_driver,
+)
+from mainstem.changes.transition import Step, Transition, transition
 from mainstem.errors import SpecInvalid
 from mainstem.estimates import estimate
 from mainstem.language.analysis.graph import Graph
@@ -14,6 +21,10 @@ from mainstem_operator.validation.documents import read_body
 
 
 _REFUSED: Final = "the operator refuses the document while the driver runs"
+_WHOLE: Final = {
+    DriverStep.STOP: "every query stops at a batch's end",
+    DriverStep.REST: "nothing changes until the pipeline is resumed",
+}
 _SILENT: Final = (Effect.UNCHANGED, Effect.LIVE)
 
 
@@ -31,40 +42,61 @@ def change_warnings(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str
 
     Empty if the old document is invalid by the current rules.
     """
+    written = old.get("status") or {}
+    # A driver starts for each other nonce than that of the last start, which may not be the stored one.
+    stored = copy.deepcopy(dict(old))
+    if "revision" in written:
+        stored["spec"].pop("restartNonce", None)
+        stored["spec"] |= {key: value for key, value in written.items() if key == "restartNonce"}
     try:
-        running, wanted = (read_body(body).graph for body in (old, new))
+        running, wanted = (read_body(body).graph for body in (stored, new))
     except SpecInvalid:
         return ()
-    status = {each["name"]: each for each in (old.get("status") or {}).get("queries") or ()}
-    way = transition(running, wanted)
-    return tuple(lines(way.verdict, wanted, way.driver, status))
+    status = {each["name"]: each for each in written.get("queries") or ()}
+    return tuple(lines(transition(running, wanted), running, wanted, status))
 
 
 def lines(
-    verdict: Verdict, wanted: Graph, driver: Sequence[str], status: Mapping[str, Mapping[str, Any]]
+    way: Transition, running: Graph, wanted: Graph, status: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
-    """The lines about a verdict. If the operator would refuse the document, only those about the refused queries.
+    """The lines about a change. If the operator would refuse the document, only those about the refused queries.
 
     Args:
-        verdict: the comparison of the stored document with the wanted one.
+        way: what happens to each query.
+        running: the stored document.
         wanted: the wanted document.
-        driver: why only a new driver can run the wanted document; empty if a running one can take it over.
         status: query -> its entry of the stored status.
     """
-    outcomes = consequences(verdict, wanted.pipeline)
-    if refused := [query for query, outcome in outcomes if outcome.refused]:
-        yield from (_line(query, f"{CANNOT_CONTINUE}; {_REFUSED}") for query in refused)
+    outcomes = consequences(way, running, wanted)
+    driver, causes = driver_step(way, running, wanted)
+    refused = [(query, each.outcome.refusals) for query, each in outcomes if each.outcome.refusals]
+    if refused and driver in (DriverStep.KEEP, DriverStep.REPLACE):
+        if causes != way.driver:
+            yield f"every query restarts with the document before: {new_driver(causes[-1:])}"
+        for query, refusals in refused:
+            yield _line(query.query, f"{CANNOT_CONTINUE}; {_REFUSED}", refusals)
         return
-    if driver:
-        yield f"every query restarts: {new_driver(driver)}"
-    for query, outcome in outcomes:
-        if query.effect not in _SILENT:
-            known = estimate(outcome, status.get(query.query), wanted, query.query)
+    if driver is DriverStep.REPLACE:
+        yield f"every query restarts: {new_driver(causes)}"
+    elif driver is DriverStep.START:
+        when = " at the next time of the schedule" if wanted.spec.schedule else ""
+        yield f"a driver starts with the changed document{when}: {', '.join(causes)}"
+    elif driver in _WHOLE:
+        yield f"{_WHOLE[driver]}: {', '.join(causes)}"
+    for query, consequence in outcomes:
+        changes = [each for each in consequence.outcome.changes if _is_news(each)]
+        if changes or way.steps[query.query] is not Step.KEEP:
+            known = estimate(consequence, status.get(query.query), wanted, query.query)
             more = known.words() if known else ""
-            yield _line(query, f"{outcome.words}: {more}" if more else outcome.words)
+            yield _line(query.query, f"{consequence.words}: {more}" if more else consequence.words, changes)
 
 
-def _line(query: QueryVerdict, consequence: str) -> str:
+def _is_news(change: Change) -> bool:
+    """Whether a query needs a line for the change: not if the change stops nothing, or concerns the whole pipeline."""
+    return change.effect not in _SILENT and change.path != "spec.suspend"
+
+
+def _line(query: str, words: str, changes: Sequence[Change]) -> str:
     """The query, the consequence and the worst change, in this order: the API server may cut the end."""
-    change = query.changes[0]
-    return f"query {query.query}: {consequence}. {change.path}: {change.text}"
+    why = f". {changes[0].path}: {changes[0].text}" if changes else ""
+    return f"query {query}: {words}{why}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
 from mainstem.language.model.queries import Query
@@ -41,6 +42,14 @@ class Graph:
     def running_only(self, names: Collection[str]) -> "Graph":
         """The graph with these queries running, suspended or not, and all others suspended."""
         return Graph(self.pipeline.running_only(names))
+
+    def with_fields(self, fields: Mapping[str, Any]) -> "Graph":
+        """The graph with other values of some fields of `spec`, as a document has them.
+
+        Raises:
+            ValidationError: a value is not valid.
+        """
+        return Graph(self.pipeline.with_fields(fields))
 
     def with_generations(self, generations: Mapping[str, int]) -> "Graph":
         """The graph with other generations of the named queries' checkpoints."""

@@ -1,7 +1,7 @@
 """The document: a StreamingPipeline with its metadata and its `spec`."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -101,6 +101,10 @@ class Restart(Model):
     def wait_seconds(self, failures: int) -> float:
         """Seconds from the last of some failures in a row to the next start: `backoff`, doubled up to `maxBackoff`."""
         return pause_seconds(failures, seconds(self.backoff), seconds(self.max_backoff))
+
+
+NOT_RUN: Final = ("suspend", "schedule", "rollback", "trial", "restartNonce")
+"""Fields of `spec` that are not part of a revision: the operator carries them out, and no driver reads them."""
 
 
 class Rollback(Model):
@@ -245,6 +249,15 @@ class StreamingPipeline(Model):
             query.model_copy(update={"suspend": query.name not in names}) for query in self.spec.queries
         )
         return self.model_copy(update={"spec": self.spec.model_copy(update={"queries": queries})})
+
+    def with_fields(self, fields: Mapping[str, Any]) -> "StreamingPipeline":
+        """The same document with other values of some fields of `spec`.
+
+        Raises:
+            ValidationError: a value is not valid.
+        """
+        written = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return self.model_copy(update={"spec": PipelineSpec.model_validate(written | dict(fields))})
 
     def with_generations(self, generations: Mapping[str, int]) -> "StreamingPipeline":
         """The same document with other generations of the checkpoints of some queries."""

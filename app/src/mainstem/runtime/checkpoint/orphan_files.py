@@ -76,7 +76,7 @@ def suspects(
     last_planned = newest(offsets)
     if not target.exists():
         return Suspects()
-    _refuse_foreign(target, folder, last_planned, kind)
+    refuse_foreign(session, folder, last_planned, kind)
     last_committed = newest(Directory(session, checkpoint) / logs[1])
     if last_planned is None or last_committed == last_planned:
         return Suspects()
@@ -152,8 +152,24 @@ def _table(path: str) -> str | None:
     return None
 
 
-def _refuse_foreign(target: Directory, folder: str, last_planned: int | None, kind: str) -> None:
-    """Raise if the folder's data is not from this checkpoint: its log is ahead, or it has data before the first batch."""
+def refuse_foreign(
+    session: SparkSession, folder: str, last_planned: int | None, kind: str, subject: str = ""
+) -> None:
+    """Raise if the folder's data is not from this checkpoint: its log is ahead, or it has data before the first batch.
+
+    Args:
+        session: the query's session.
+        folder: the sink's folder, which need not exist.
+        last_planned: the checkpoint's newest batch; None if the checkpoint is empty.
+        kind: the format of the files.
+        subject: the sink, for the message; empty if that is known.
+
+    Raises:
+        NotReady: `SinkFolderTaken`.
+    """
+    target = Directory(session, folder)
+    if not target.exists():
+        return
     last_logged = newest(target / SINK_LOG)
     if last_planned is None:
         foreign = last_logged is not None or any(_is_data(file.path, kind) for file in target.files())
@@ -161,7 +177,7 @@ def _refuse_foreign(target: Directory, folder: str, last_planned: int | None, ki
         foreign = last_logged is not None and last_logged > last_planned
     if foreign:
         raise NotReady(
-            f"the folder {folder} has data of another checkpoint, of a later state of this one, or of another writer",
+            f"{subject}{': ' if subject else ''}the folder {folder} has data of another checkpoint, of a later state of this one, or of another writer",
             reason=reasons.SINK_FOLDER_TAKEN,
             remedy="give the sink a new path, or use the checkpoint that wrote the data",
         )

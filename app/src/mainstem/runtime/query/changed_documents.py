@@ -97,7 +97,7 @@ def refuse_misread(
 
 
 def _incompatible(*refused: QueryVerdict) -> NotReady:
-    problem = "; ".join(message(each) for each in refused)
+    problem = "; ".join(message(each.query, each.refusals) for each in refused)
     return NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
 
 
@@ -122,7 +122,7 @@ def _generation(session: SparkSession, document: Document, query: Query, folder:
     refusal = _refusal(session, document.graph, query, checkpoint)
     if refusal is None:
         return generation
-    problem = f"{message(refusal, partial(_place, document))} (checkpoint {checkpoint})"
+    problem = f"{message(query.name, refusal.refusals, partial(_place, document))} (checkpoint {checkpoint})"
     if choice == "refuse":
         raise NotReady(problem, reason=reasons.CHECKPOINT_INCOMPATIBLE, remedy=WAYS_OUT)
     log = logs.get("mainstem").bind(query=query.name, because=problem)

@@ -138,6 +138,21 @@ class Starter:
             )
             self._suspect(supervised.query.name, folder, suspects)
 
+    def refuse_taken(self, supervised: SupervisedQuery) -> None:
+        """Refuse a stream's folders that have data of another checkpoint, before anything stops for its start.
+
+        Raises:
+            NotReady: `SinkFolderTaken`.
+        """
+        checkpoint = Directory(supervised.session, build.checkpoint(self._graph, supervised.query))
+        for sink in supervised.query.to:
+            if sink.files:
+                subject = f"queries[{supervised.query.name}].to[{sink.name}]"
+                planned = newest(checkpoint / "offsets")
+                orphan_files.refuse_foreign(
+                    supervised.session, sink.files.path, planned, sink.choice(), subject
+                )
+
     def started(self, supervised: SupervisedQuery, built: BuiltQuery) -> Execution:
         """Start the built query."""
         if not isinstance(built, BatchQuery):

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.changes.transition import Step, Transition, renewed, transition
+from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
@@ -125,10 +126,29 @@ def successors(
     built = {
         each.query.name: plan for each, plan in analysis.document(starter, present, some=True, strict=True)
     }
+    if taken := _taken(starter, present, built, way.moved):
+        raise not_ready(taken)
     for name, error in refused.items():
         analysis.refusals.add(made[name], error)
     again = {name for name, step in way.steps.items() if step is Step.RETRY and name not in refused}
     return {name: Successor(each, built.get(name), name in again) for name, each in made.items()}
+
+
+def _taken(
+    starter: Starter,
+    queries: Sequence[SupervisedQuery],
+    built: Mapping[str, BuiltQuery],
+    moved: Collection[str],
+) -> dict[str, NotReady]:
+    """Query -> that a sink's folder has data of another checkpoint, before a query stops for it."""
+    errors = {}
+    for each in queries:
+        if each.query.name in moved and not isinstance(built[each.query.name], BatchQuery):
+            try:
+                starter.refuse_taken(each)
+            except NotReady as error:
+                errors[each.query.name] = error
+    return errors
 
 
 class Successions:

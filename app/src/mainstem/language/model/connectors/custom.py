@@ -78,6 +78,7 @@ class SparkSink(CustomConnector, SinkKind):
     real_time: ClassVar = False
     real_time_alternative: ClassVar = ""
     async_progress: ClassVar = False
+    by_number: ClassVar = True
 
     mode: Literal["stream", "batch"] = "stream"
     """`stream` is Spark's `writeStream.format(...)`, for connectors that write streams. `batch` writes each batch

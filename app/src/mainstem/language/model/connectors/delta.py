@@ -90,6 +90,11 @@ class DeltaSource(SourceKind):
     options: Options = Field(default_factory=dict)
     """Further options of Delta's source. Mainstem refuses options that have their own field."""
 
+    @property
+    def starts_at_newest(self) -> bool:
+        """True with `startingVersion: latest`."""
+        return self.starting_version == "latest"
+
     def columns(self) -> DeclaredColumns | None:
         """Only the table knows its columns."""
         return None

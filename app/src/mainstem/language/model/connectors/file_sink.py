@@ -48,6 +48,7 @@ class FileSink(SinkKind):
     real_time: ClassVar = False
     real_time_alternative: ClassVar = ""
     async_progress: ClassVar = False
+    by_number: ClassVar = True
 
     path: Text
     """Path of the folder. If the query's checkpoint is empty, the folder must not have data."""

@@ -119,6 +119,13 @@ class KafkaSource(SourceKind):
         return any((self.ending_offsets, self.ending_timestamp, self.ending_offsets_by_timestamp))
 
     @property
+    def starts_at_newest(self) -> bool:
+        """True without a start, unless the document sets an end."""
+        if self.bounded or self.starting_timestamp or self.starting_offsets_by_timestamp:
+            return False
+        return (self.starting_offsets or "latest").strip().lower() == "latest"
+
+    @property
     def holds_records(self) -> bool:
         """Every row is a record."""
         return True

@@ -167,6 +167,11 @@ class ReadKind(ConnectorKind):
         """The columns that the document declares; None if only Spark knows them."""
         raise NotImplementedError
 
+    @property
+    def starts_at_newest(self) -> bool:
+        """Whether an empty checkpoint begins behind every row that the source has at that time."""
+        return False
+
 
 class SourceKind(ReadKind):
     """A kind of streaming source."""
@@ -210,6 +215,8 @@ class SinkKind(ConnectorKind):
     """Key of the only alternative that `realTime` can write; empty if it can write all."""
     async_progress: ClassVar[bool]
     """Whether `asyncProgressTracking` can write it."""
+    by_number: ClassVar[bool] = False
+    """Whether it recognizes a batch by its number alone, so that it mistakes batches of two checkpoints for each other."""
 
     def guarantee(self) -> Guarantee:
         """The delivery guarantee with a micro-batch trigger."""

@@ -22,6 +22,7 @@ class PythonSink(SinkKind):
     real_time: ClassVar = True
     real_time_alternative: ClassVar = "foreach"
     async_progress: ClassVar = False
+    by_number: ClassVar = True
 
     foreach: PythonObject | None = None
     """A function, `module:function`, that Spark calls with each row and the arguments by name. Or a class,

@@ -86,13 +86,9 @@ def starts(context: Context) -> Iterator[Problem]:
 
 def _earlier_start(source: Source) -> str | None:
     """What to do so that a new checkpoint begins with the first row of the source; None if it does not begin at the newest."""
-    if source.delta and source.delta.starting_version == "latest":
-        return "remove startingVersion"
-    kafka = source.kafka
-    if kafka is None or kafka.bounded or kafka.starting_timestamp or kafka.starting_offsets_by_timestamp:
+    if not source.connector.starts_at_newest:
         return None
-    is_latest = (kafka.starting_offsets or "latest").strip().lower() == "latest"
-    return "set startingOffsets: earliest" if is_latest else None
+    return "remove startingVersion" if source.delta else "set startingOffsets: earliest"
 
 
 def something_runs(context: Context) -> Iterator[Problem]:
