@@ -240,7 +240,7 @@ def _drivers(queries: int) -> dict[str, Any]:
     return {
         "queries": [{"name": f"query-{index}", **query} for index in range(queries)],
         "summary": summary,
-        "reported": {"attempt": 4, "time": TIME},
+        "reported": {"attempt": 4, "time": TIME, "answered": 2},
     }
 
 

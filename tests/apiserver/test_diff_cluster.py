@@ -65,7 +65,7 @@ def test_the_revision_that_the_driver_took_over_is_compared(ours: Ours, tmp_path
     changed["queries"][0]["trigger"] = {"processingTime": "3 seconds"}
     ours.change(queries=changed["queries"])
     taken = ours.pod(1)
-    while not (update := taken.metadata.annotations.get("mainstem.dev/update")):
+    while (update := taken.metadata.annotations.get("mainstem.dev/update", "-")) == "-":
         taken = ours.pod(1)
     ours.reports(reported={"revision": update})
     code, text = compared(ours, document(tmp_path, changed))

@@ -7,6 +7,7 @@ import pytest
 from apiserver.operatorbed import SPEC, Ours, until
 from kubernetes.aio import client as aio
 from kubernetes.aio.config.kube_config import load_kube_config
+from mainstem.names import UNFINISHED
 from mainstem_operator.api.kubernetes_api import KubernetesApi
 from mainstem_operator.loop.pipeline_cache import PipelineCache
 from mainstem_operator.loop.reconcile import Reconciler
@@ -38,7 +39,8 @@ def started(ours: Ours) -> str:
 
 def wanted(ours: Ours, attempt: int = 1) -> str:
     """The revision that the driver's pod has to take over."""
-    return str(ours.pod(attempt).metadata.annotations.get("mainstem.dev/update", ""))
+    revision = str(ours.pod(attempt).metadata.annotations.get("mainstem.dev/update", ""))
+    return "" if revision == UNFINISHED else revision
 
 
 def test_a_change_is_handed_to_the_driver_and_ready_is_true_only_once_it_runs(ours: Ours) -> None:
@@ -48,14 +50,15 @@ def test_a_change_is_handed_to_the_driver_and_ready_is_true_only_once_it_runs(ou
     until(lambda: wanted(ours))
     second = wanted(ours)
     assert second != first
-    assert list(handed(ours)) == [f"1-{second}.yaml"]
+    assert sorted(handed(ours)) == [f"1-{second}.yaml", "1.number"]
     assert '"weight": 3' in handed(ours)[f"1-{second}.yaml"]
     assert ours.status["revision"] == first
     ours.change(**weight(4))
     until(lambda: wanted(ours) not in ("", second))
     third = wanted(ours)
-    until(lambda: list(handed(ours)) == [f"1-{third}.yaml"])
-    ours.reports(reported={"revision": third})
+    until(lambda: f"1-{third}.yaml" in handed(ours))
+    assert handed(ours)["1.number"] == "2"
+    ours.reports(reported={"revision": third, "answered": 2})
     until(lambda: ours.status["revision"] == third)
     assert ours.condition("Ready")["status"] == "True"
     assert ours.condition("Ready")["observedGeneration"] == 3
@@ -113,6 +116,24 @@ def test_a_driver_that_dies_with_a_change_at_hand_is_followed_by_one_with_the_do
     until(lambda: ours.condition("Ready")["status"] == "True")
     assert ours.status["revision"] == second
     assert "unanswered" not in ours.status
+
+
+def test_an_undone_change_is_ready_only_once_the_driver_has_answered_it(ours: Ours) -> None:
+    """Until then the driver may apply what is undone, and `kubectl wait` must not end."""
+    first = started(ours)
+    ours.reports(reported={"revision": first, "answered": 0})
+    ours.change(**weight(3))
+    until(lambda: wanted(ours))
+    assert wanted(ours) != first
+    ours.change(queries=SPEC["queries"])
+    until(lambda: wanted(ours) == first)
+    assert handed(ours)["1.number"] == "2"
+    until(lambda: ours.condition("Ready")["observedGeneration"] == 3)
+    assert (ours.condition("Ready")["status"], ours.condition("Ready")["reason"]) == ("False", "Applying")
+    assert "is undone" in ours.condition("DocumentApplied")["message"]
+    ours.reports(reported={"revision": first, "answered": 2})
+    until(lambda: ours.condition("Ready")["status"] == "True")
+    assert ours.status["revision"] == first
 
 
 def test_a_change_that_is_undone_meanwhile_stops_no_driver(ours: Ours) -> None:

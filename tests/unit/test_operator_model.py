@@ -19,7 +19,7 @@ from mainstem.language.model.status.pipeline_status import MAX_BYTES, Phase, Sta
 from mainstem.language.model.status.revision_history import KEPT_ENTRIES
 from mainstem.language.model.status.states import is_active
 from mainstem.language.model.status.trial_status import HOLDING
-from mainstem.names import UPDATE
+from mainstem.names import UPDATE, UPDATE_NUMBER
 from mainstem.reasons import POD_REFUSED
 from mainstem_operator.decisions import rollback, unchecked
 from mainstem_operator.decisions.actions import Plan
@@ -32,10 +32,10 @@ from mainstem_operator.decisions.plan import plan
 from mainstem_operator.decisions.revisions import protected
 from mainstem_operator.manifests import pods
 from mainstem_operator.manifests.trial_pod import trial_pod
-from mainstem_operator.observed import pod_status, trials
+from mainstem_operator.observed import hand_overs, pod_status, trials
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
-from mainstem_operator.observed.observation import Observation, last_revision, running_revision
+from mainstem_operator.observed.observation import Observation, last_revision, report_of, running_revision
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.observed.unanswered import REPEATEDLY
@@ -117,6 +117,7 @@ class Life(RuleBasedStateMachine):
         self.working: str | None = None
         self.deaths = 0
         self.vain_starts = 0
+        self.at_hand: tuple[int, str, int] | None = None
         self.healthy_since: dict[tuple[str, int, str], datetime] = {}
 
     @initialize(document=st.sampled_from(DOCUMENTS + TRIALS), runs=st.booleans())
@@ -259,7 +260,11 @@ class Life(RuleBasedStateMachine):
             assert pod_status.handed_revision(self.pod) != next_plan.update.name, "handed over twice"
             self.check_may_run(next_plan.update.name)
             self.revisions[next_plan.update.name] = next_plan.update
-            self.pod["metadata"]["annotations"][UPDATE] = next_plan.update.name
+            number = hand_overs.next_number(self.body, self.pod)
+            self.pod["metadata"]["annotations"] |= {
+                UPDATE: next_plan.update.name,
+                UPDATE_NUMBER: str(number),
+            }
             return True
         if next_plan.start:
             assert self.pod is None, "two drivers at a time"
@@ -355,6 +360,7 @@ class Life(RuleBasedStateMachine):
         part = reported(*states, attempt=pod_status.attempt(self.pod))
         if not old or has_reported(self.body, self.pod):
             part["reported"]["revision"] = running_revision(self.body, self.pod)
+            part["reported"]["answered"] = report_of(self.body, self.pod).get("answered", 0)
         part["reported"]["time"] = timestamp(self.now - timedelta(seconds=500 if silent else 0))
         self.take(part)
         self.woken(asleep)
@@ -377,6 +383,19 @@ class Life(RuleBasedStateMachine):
             self.working = None
 
     @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
+    @rule()
+    def the_driver_reads_a_document(self) -> None:
+        """It takes a while until it has applied it; meanwhile the operator may hand over another one."""
+        assert self.pod is not None
+        handed = pod_status.handed_revision(self.pod)
+        if handed != running_revision(self.body, self.pod):
+            self.at_hand = (
+                pod_status.attempt(self.pod),
+                handed,
+                hand_overs.next_number(self.body, self.pod) - 1,
+            )
+
+    @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
     @rule(
         outcome=st.sampled_from(["applied", "SpecInvalid", "TopicMissing", "NewDriverNeeded"]),
         touched=st.sets(st.sampled_from("abc")),
@@ -390,6 +409,10 @@ class Life(RuleBasedStateMachine):
         part = {**before, "time": timestamp(self.now)}
         part.pop("refused", None)
         handed = pod_status.handed_revision(self.pod)
+        part["answered"] = hand_overs.next_number(self.body, self.pod) - 1
+        at_hand, self.at_hand = self.at_hand, None
+        if at_hand is not None and at_hand[0] == pod_status.attempt(self.pod):
+            _, handed, part["answered"] = at_hand
         if outcome != "applied" and handed == running_revision(self.body, self.pod):
             return  # there is nothing to refuse
         queries = self.status["queries"]
@@ -519,6 +542,20 @@ class Life(RuleBasedStateMachine):
         ):
             self.the_driver_takes_over(touched=touched)
 
+    @precondition(
+        lambda self: (
+            self.runs() and has_reported(self.body, self.pod) and not self.body["spec"].get("suspend")
+        )
+    )
+    @rule(document=st.sampled_from(DOCUMENTS), reads=st.booleans())
+    def changes_and_undoes_it(self, document: dict[str, Any], reads: bool) -> None:
+        self.the_driver_reports(["Running", "Idle"])
+        before = copy.deepcopy(self.body["spec"])
+        self.changes(document)
+        if reads and self.runs() and has_reported(self.body, self.pod):
+            self.the_driver_reads_a_document()
+        self.changes(before)
+
     @rule(suspend=st.sampled_from([True, False, False]), asleep=ASLEEP)
     def suspends(self, suspend: bool, asleep: bool = False) -> None:
         self.body["spec"]["suspend"] = suspend
@@ -615,6 +652,9 @@ class Life(RuleBasedStateMachine):
         wanted = validation_of(self.body).revision
         if current and wanted is not None:
             assert self.status["revision"] == wanted.name
+            if self.at_hand is not None and self.pod is not None and self.runs():
+                attempt, revision, _ = self.at_hand
+                assert attempt != pod_status.attempt(self.pod) or revision == wanted.name, "ready too early"
 
     @invariant()
     def the_history_names_what_runs(self) -> None:

@@ -372,12 +372,15 @@ def test_the_end_of_a_long_trial_neither_replaces_the_driver_nor_skips_the_check
 
 
 def test_a_document_that_runs_is_on_trial_no_more() -> None:
+    about = RUNNING["metadata"]
+    its_pod = {**RUNNING, "metadata": about | {"annotations": about["annotations"] | {UPDATE: NEW_NAME}}}
     for phase in ("Pending", "Running", "Differs"):
         changed = pipeline(trial=known(phase))
         changed["status"]["reported"]["revision"] = NEW_NAME
-        plan = step(changed, current=None, change=None)
+        given = {"its_pod": its_pod, "current": None, "change": None}
+        plan = step(changed, **given)
         assert of_phase(plan) == "Skipped"
-        assert condition(afterwards(changed, plan, current=None, change=None), "Ready")[0] == "True"
+        assert condition(afterwards(changed, plan, **given), "Ready")[0] == "True"
 
 
 def test_during_a_trial_the_driver_does_not_apply_an_older_document() -> None:

@@ -325,9 +325,9 @@ def test_the_operator_compares_what_a_driver_can_take_over() -> None:
 
 
 def test_the_file_of_the_document_names_driver_and_revision() -> None:
-    made = objects.update(OLD, revision(body(WANTED)), 3)
+    made = objects.update(OLD, revision(body(WANTED)), 3, 1)
     assert made["metadata"]["name"] == "ticks-update"
-    assert list(made["data"]) == [f"3-{NEW_NAME}.yaml"]
+    assert list(made["data"]) == [f"3-{NEW_NAME}.yaml", "3.number"]
     mounted = pods.driver_pod(OLD, revision(OLD), SETTINGS, attempt=1, run="")["spec"]
     [volume] = [each for each in mounted["volumes"] if each["name"] == "mainstem-update"]
     assert volume["configMap"] == {"name": "ticks-update", "optional": True}

@@ -10,7 +10,7 @@ GROUP, VERSION = API_VERSION.split("/")
 KIND: Final = "StreamingPipeline"
 PLURAL: Final = "streamingpipelines"
 """API group, version, kind and plural of the resource, as the CustomResourceDefinition has them."""
-CRD_REVISION: Final = 15
+CRD_REVISION: Final = 16
 """Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
 SCHEMA: Final = f"{GROUP}/schema"
 """Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""
@@ -38,7 +38,12 @@ TEMPLATE_HASH: Final = f"{GROUP}/template-hash"
 RESTART_NONCE: Final = f"{GROUP}/restart-nonce"
 """Annotation of the driver pod: `spec.restartNonce` at its creation; absent without a nonce."""
 UPDATE: Final = f"{GROUP}/update"
-"""Annotation of the driver pod: the last revision that the operator handed to the running driver; absent before the first."""
+"""Annotation of the driver pod: the last revision that the operator handed to the running driver; absent before the first, and
+`UNFINISHED` while the operator replaces the document.
+"""
+UNFINISHED: Final = "-"
+UPDATE_NUMBER: Final = f"{GROUP}/update-number"
+"""Annotation of the driver pod: how many documents the operator had handed to it then; absent before the first."""
 TRIAL: Final = f"{GROUP}/trial"
 """Annotation of a trial pod: which trial it carries out, by the two revisions and the time of its start."""
 RESERVED_PREFIXES: Final = (f"{GROUP}/", "spark-")
@@ -133,8 +138,13 @@ def update_name(pipeline: str) -> str:
 
 
 def update_key(attempt: int, revision: str) -> str:
-    """Name of the only file of that ConfigMap, with the driver start number of the driver that the document is for."""
+    """Name of the document's file of that ConfigMap, with the driver start number of the driver that the document is for."""
     return f"{attempt}-{revision}.yaml"
+
+
+def update_number_key(attempt: int) -> str:
+    """Name of the file beside it, with the number of the document among those that this driver has got."""
+    return f"{attempt}.number"
 
 
 def template_name(pipeline: str, digest: str) -> str:

@@ -66,7 +66,7 @@ DOCUMENT_CONDITION_ROWS: Final = (
         "DocumentApplied",
         "False",
         (conditions.APPLYING,),
-        "A driver takes the changed document over, or will once it has reported. The condition is present only while it is False.",
+        "A driver takes the changed document over, or will once it has reported; or an edit is undone, and the driver does not know it yet. The condition is present only while it is False.",
     ),
     ConditionRow(
         "DocumentApplied",

@@ -7,7 +7,7 @@ from mainstem import reasons
 from mainstem_operator.decisions import revisions, rollback
 from mainstem_operator.decisions.health import SILENT_SECONDS
 from mainstem_operator.decisions.history import DriverHistory, driver_history
-from mainstem_operator.observed import pod_status
+from mainstem_operator.observed import hand_overs, pod_status
 from mainstem_operator.observed.ages import Ages, Moment
 from mainstem_operator.observed.conditions import find_condition, parsed
 from mainstem_operator.observed.observation import Observation
@@ -33,8 +33,13 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
     start_age = now.monotonic - _start_noticed(observation, ages, now).monotonic
     wanted, pod, update = observation.wanted_name, observation.pod, None
     is_running = pod is not None and pod_status.running(pod) and not observation.on_trial
-    if pod is not None and is_running and wanted not in (None, observation.running_revision):
-        update = (wanted, pod_status.attempt(pod), observation.awaits_report)
+    if pod is not None and is_running and wanted is not None:
+        runs = wanted == observation.running_revision
+        update = (
+            wanted,
+            pod_status.attempt(pod),
+            hand_overs.handed_number(pod) if runs else observation.awaits_report,
+        )
     update_age = now.monotonic - ages.notice("update", update, now).monotonic
     known = replace(
         observation,

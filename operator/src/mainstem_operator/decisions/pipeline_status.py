@@ -227,7 +227,7 @@ def _ready(
     """
     if new["phase"] != "Running" or now["status"] != TRUE:
         return None
-    was_applying = was is not None and was["reason"] == reasons.APPLYING
+    was_applying = was is not None and was["reason"] in (reasons.APPLYING, reasons.NOT_ANSWERED)
     if old.get("phase") == "Running" and (not was_applying or old.get("revision") != new.get("revision")):
         return None
     return PipelineEvent("Normal", reasons.READY, f"{now['reason']}: {now['message']}")

@@ -14,7 +14,7 @@ from mainstem.language.model.status.trial_status import TrialPhase
 
 from mainstem_operator.decisions import trial_results
 from mainstem_operator.decisions.health import queries_active
-from mainstem_operator.observed import pod_status, trials
+from mainstem_operator.observed import hand_overs, pod_status, trials
 from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, TRUE, Condition, timestamp
 from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.revision_entries import is_healthy
@@ -222,6 +222,8 @@ def _why_pending(observation: Observation) -> str:
         _refused(observation),
     ):
         return f"the driver takes revision {handed} over"
+    if handed == observation.running_revision and hand_overs.may_apply_another(observation.body, pod, handed):
+        return "the driver has not answered yet that a change is undone"
     if observation.current is None or observation.change is None:
         return "the document of the running revision is not known"
     active = queries_active(observation.status, pod_status.attempt(pod))

@@ -11,7 +11,7 @@ from mainstem import reasons
 from mainstem.changes.consequences import new_driver
 
 from mainstem_operator.decisions.health import has_begun
-from mainstem_operator.observed import pod_status
+from mainstem_operator.observed import hand_overs, pod_status
 from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.pod_status import Object
@@ -93,7 +93,9 @@ def _late(observation: Observation) -> str | None:
 def seconds_left(observation: Observation) -> float:
     """Seconds until the next plan may differ because a driver has not answered; infinite if no document waits for it."""
     left = APPLY_SECONDS - observation.update_age
-    return max(1.0, left + 1) if is_pending(observation) and left > -1 else math.inf
+    want = wanted(observation)
+    waits = is_pending(observation) or (want is not None and _may_apply_another(observation, want))
+    return max(1.0, left + 1) if waits and left > -1 else math.inf
 
 
 def handed(observation: Observation, pod: Object) -> Revision | None:
@@ -107,7 +109,10 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
         return None
     if want is None or observation.finally_refused or not observation.takes_documents:
         return None
-    if pod_status.handed_revision(pod) == want.name or not _may_check(observation, want):
+    has_it = pod_status.handed_revision(pod) == want.name and not hand_overs.was_cut_off(
+        observation.body, pod
+    )
+    if has_it or not _may_check(observation, want):
         return None
     failure = observation.failure
     return want if failure is None or failure.retry_in <= 0 else None
@@ -140,10 +145,33 @@ def document_applied(observation: Observation) -> tuple[Condition, ...]:
     or while none gets it again.
     """
     want = wanted(observation)
-    if want is None or observation.rolled_back or want.name == observation.running_revision:
+    if want is None or observation.rolled_back:
         return ()
-    shown = _not_applied(observation, want)
+    runs = want.name == observation.running_revision
+    shown = _withdrawn(observation, want) if runs else _not_applied(observation, want)
     return () if shown is None else (Condition(DOCUMENT_APPLIED, FALSE, *shown),)
+
+
+def _may_apply_another(observation: Observation, want: Revision) -> bool:
+    """Whether the driver runs the wanted revision, and does not know yet that a change of it is undone."""
+    pod = observation.pod
+    return (
+        pod is not None
+        and observation.takes_documents
+        and want.name == observation.running_revision
+        and hand_overs.may_apply_another(observation.body, pod, want.name)
+    )
+
+
+def _withdrawn(observation: Observation, want: Revision) -> tuple[reasons.Reason, str] | None:
+    """Reason and message while the driver runs the wanted revision, and may still apply another one."""
+    if not _may_apply_another(observation, want):
+        return None
+    reason = reasons.NOT_ANSWERED if _has_not_answered(observation) else reasons.APPLYING
+    return reason, (
+        f"the driver runs revision {want.name}, and has not answered yet that a change of it is undone: until then it may "
+        "apply another one"
+    )
 
 
 def _not_applied(observation: Observation, want: Revision) -> tuple[reasons.Reason, str] | None:

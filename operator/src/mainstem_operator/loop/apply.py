@@ -13,7 +13,6 @@ from mainstem.names import (
     OPERATOR,
     PIPELINE_LABEL,
     SPARK_SECRET_KEY,
-    UPDATE,
     driver_name,
     revision_name,
     spark_secret_name,
@@ -36,7 +35,6 @@ from mainstem_operator.decisions.actions import Plan, Start
 from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.manifests import objects, pods
 from mainstem_operator.metrics import STARTS
-from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.observation import written_status
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import Revision
@@ -128,35 +126,6 @@ async def start(
     if pod is not None:
         STARTS.inc()
     return pod
-
-
-async def hand_over(
-    cluster: KubernetesApi,
-    body: Mapping[str, Any],
-    pod: Mapping[str, Any],
-    revision: Revision,
-    settings: Settings,
-) -> Object:
-    """Give a running driver another document. Return its pod, whose annotation names the document.
-
-    The change of the annotation also lets the kubelet replace the file at once; otherwise it takes up to two minutes.
-
-    Raises:
-        NameTaken: an object of another owner has a name that the document needs.
-        ApiRejection: the API server rejects an object.
-    """
-    await made_once(cluster, body, objects.document(body, revision))
-    update = objects.update(body, revision, pod_status.attempt(pod))
-    await require_owned(cluster, body, update)
-    await cluster.apply(update, OPERATOR)
-    about = {key: pod["metadata"][key] for key in ("name", "namespace", "uid")}
-    annotated = {**about, "annotations": {UPDATE: revision.name}}
-    handed = await cluster.apply(
-        {"apiVersion": POD.api_version, "kind": POD.kind, "metadata": annotated}, OPERATOR
-    )
-    # New executors mount the document of the driver's start.
-    await prune(cluster, body, revision, settings, in_use=[pod_status.revision(pod)])
-    return handed
 
 
 def _changing(body: Mapping[str, Any], revision: Revision) -> list[Object]:

@@ -20,7 +20,7 @@ from mainstem_operator.api.kubernetes_api import (
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.decisions.plan import plan
-from mainstem_operator.loop import apply, trial_steps
+from mainstem_operator.loop import apply, hand_over, trial_steps
 from mainstem_operator.loop.observer import Observer
 from mainstem_operator.loop.pipeline_cache import PipelineCache, PodCheck
 from mainstem_operator.loop.retries import failed_step
@@ -160,7 +160,11 @@ class Reconciler:
 
     async def _hand_over(self, cache: PipelineCache, pod: Object, revision: Revision) -> None:
         assert cache.body is not None
-        cache.observe_pod(await apply.hand_over(self._cluster, cache.body, pod, revision, self._settings))
+        marked = await hand_over.announce(self._cluster, cache.body, pod, revision)
+        cache.observe_pod(marked)
+        cache.observe_pod(
+            await hand_over.hand_over(self._cluster, cache.body, marked, revision, self._settings)
+        )
 
     async def _start(self, cache: PipelineCache, next_plan: Plan) -> None:
         assert cache.body is not None

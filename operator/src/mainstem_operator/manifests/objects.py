@@ -20,6 +20,7 @@ from mainstem.names import (
     template_name,
     update_key,
     update_name,
+    update_number_key,
 )
 
 from mainstem_operator.manifests import rbac as rights
@@ -100,15 +101,15 @@ def document(body: Mapping[str, Any], revision: Revision) -> Object:
     return _kept(metadata(body, name, DOCUMENT), {DOCUMENT_KEY: revision.text})
 
 
-def update(body: Mapping[str, Any], revision: Revision, attempt: int) -> Object:
-    """The ConfigMap with the document that the driver with this start number shall apply while it runs."""
+def update(body: Mapping[str, Any], revision: Revision, attempt: int, number: int) -> Object:
+    """The ConfigMap with the document that the driver with this start number shall apply while it runs, and its number."""
     name = update_name(body["metadata"]["name"])
     about = metadata(body, name, UPDATE)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": about,
-        "data": {update_key(attempt, revision.name): revision.text},
+        "data": {update_key(attempt, revision.name): revision.text, update_number_key(attempt): str(number)},
     }
 
 

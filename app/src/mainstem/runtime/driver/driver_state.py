@@ -37,12 +37,14 @@ class DriverState:
         jvm_alive: returns whether Spark's JVM runs; None before it is started.
         revision: the revision of the document that runs; empty if an older operator does not name it.
         refused: the last changed document, if the driver did not apply it.
+        answered: the number of the last document from the operator that the driver has applied or refused.
     """
 
     def __init__(self, statuses: Sequence[QueryProgress], clock: Clock, revision: str = "") -> None:
         self.clock = clock
         self.revision = revision
         self.refused: RefusedRevision | None = None
+        self.answered = 0
         self._updating = False
         self.statuses: Sequence[QueryProgress] = tuple(statuses)
         self.executors: ExecutorCounts | None = None

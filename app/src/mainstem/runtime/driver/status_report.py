@@ -113,6 +113,7 @@ def part(
     time: str,
     revision: str = "",
     refused: RefusedRevision | None = None,
+    answered: int = 0,
     memory_peak: int | None = None,
 ) -> dict[str, Any]:
     """The driver's part of the status, shortened to `BUDGET`.
@@ -124,6 +125,7 @@ def part(
         time: now, in RFC 3339.
         revision: the revision that runs; empty if it is not known.
         refused: the last changed document, if the driver did not apply it.
+        answered: the number of the last document from the operator that the driver has applied or refused.
         memory_peak: the largest working set of the driver container, in bytes; None if it is not known.
     """
     reported = {
@@ -132,6 +134,7 @@ def part(
         "since": _since(statuses),
         "revision": revision or None,
         "refused": None if refused is None else _refused(refused),
+        "answered": answered,
         "memoryPeakBytes": _count(memory_peak),
     }
     written: dict[str, Any] = {
@@ -165,7 +168,7 @@ def meaning(written: Mapping[str, Any]) -> Any:
         {key: value for key, value in entry.items() if key != "lastProgressTime"}
         for entry in written["queries"]
     ]
-    document = {key: written["reported"].get(key) for key in ("revision", "refused")}
+    document = {key: written["reported"].get(key) for key in ("revision", "refused", "answered")}
     return {"queries": queries, "summary": written["summary"], "document": document}
 
 

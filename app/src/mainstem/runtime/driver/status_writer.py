@@ -158,6 +158,7 @@ class StatusWriter:
             time=stamp(self._clock.now()),
             revision=driver.revision,
             refused=driver.refused,
+            answered=driver.answered,
             memory_peak=self._memory.measure(),
         )
         meaning = status_report.meaning(body)

@@ -1,6 +1,8 @@
 """The changed documents that the operator hands to a running driver, as files of a ConfigMap.
 
-The kubelet replaces the file. Its name has the driver start number, so a file for an earlier driver is ignored.
+The kubelet replaces the files. Their names have the driver start number, so those for an earlier driver are ignored. A number
+beside the document counts the documents that the driver has got: if an edit is undone before the driver has read it, the
+revision is the one that runs, and only the number shows that the driver knows of it.
 """
 
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 from mainstem import logs, reasons
 from mainstem.errors import NotReady, Problem
 from mainstem.language.document import Document, read
-from mainstem.names import update_key
+from mainstem.names import update_key, update_number_key
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.status_report import RefusedRevision
 
@@ -19,19 +21,24 @@ class Updates:
     Args:
         folder: the folder of the document.
         attempt: the driver start number.
-        driver: takes the revision that runs, or why one was refused.
+        driver: takes the revision that runs, or why one was refused, and the number of the document.
     """
 
     def __init__(self, folder: Path, attempt: int, driver: DriverState) -> None:
         self._folder, self._attempt, self._driver = folder, attempt, driver
         self._revision = driver.revision
+        self._number = 0
 
     def look(self) -> str | None:
-        """The revision of the file for this driver start; None if there is none."""
-        pattern = update_key(self._attempt, "*")
-        prefix, suffix = pattern.split("*")
-        names = [file.name for file in self._folder.glob(pattern)]
-        return names[0].removeprefix(prefix).removesuffix(suffix) if len(names) == 1 else None
+        """The revision of the file for this driver start; None if there is none.
+
+        If it is the last one that was read, or runs from the start, its number counts as answered.
+        """
+        place = self._place()
+        revision = self._found(place)
+        if revision is not None and revision == self._revision:
+            self._driver.answered = self._number = self._counted(place)
+        return revision
 
     def read(self) -> Document:
         """The document of the file.
@@ -40,12 +47,13 @@ class Updates:
             SpecInvalid: it is invalid by the rules of this version.
             NotReady: `FileNotReadable`: the kubelet replaces it now.
         """
-        revision = self.look()
+        place = self._place()
+        revision = self._found(place)
         if revision is None:
             raise NotReady("the kubelet replaces the document", reason=reasons.FILE_NOT_READABLE)
-        self._revision = revision
+        self._revision, self._number = revision, self._counted(place)
         self._driver.begin_update()
-        return read(self._folder / update_key(self._attempt, revision))
+        return read(place / update_key(self._attempt, revision))
 
     def render(self, problem: Problem) -> str:
         """The problem with its field: nobody has the pod's file."""
@@ -53,9 +61,32 @@ class Updates:
 
     def applied(self) -> None:
         """Report the revision as the one that runs."""
+        self._driver.answered = self._number
         self._driver.end_update(self._revision)
 
     def refused(self, reason: reasons.Reason, message: str, *, retried: bool) -> None:
         """Report why the revision does not run."""
         refused = RefusedRevision(self._revision, reason, logs.redact(message), retried)
+        self._driver.answered = self._number
         self._driver.end_update(refused=refused)
+
+    def _place(self) -> Path:
+        """The folder with the files. The kubelet replaces all of them at once, by the link `..data`."""
+        link = self._folder / "..data"
+        return link.resolve() if link.exists() else self._folder
+
+    def _found(self, place: Path) -> str | None:
+        prefix, suffix = update_key(self._attempt, "*").split("*")
+        try:
+            files = [file.name for file in place.iterdir()]
+        except OSError:  # the kubelet removes the folder after it has replaced the link
+            return None
+        names = [name for name in files if name.startswith(prefix) and name.endswith(suffix)]
+        return names[0].removeprefix(prefix).removesuffix(suffix) if len(names) == 1 else None
+
+    def _counted(self, place: Path) -> int:
+        """The document's number; the last one while the kubelet replaces it, or if an older operator counts none."""
+        try:
+            return int((place / update_number_key(self._attempt)).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return self._number

@@ -166,6 +166,9 @@ class Reported(Model):
     """The revision that the driver runs: a running driver applies a changed document if it can."""
     refused: RefusedUpdate | None = None
     """The last changed document, if the driver did not apply it."""
+    answered: Count | None = None
+    """The number of the last document from the operator that the driver has applied or refused, counted from 1; 0 if it has
+    got none. The annotation `mainstem.dev/update-number` of its pod has the number of the last one that it shall apply."""
     memory_peak_bytes: Count | None = None
     """The largest working set of the driver container so far, measured each second: memory in use without the file cache
     that the kernel can drop. After `OOMKilled` the message shows it."""
