@@ -24,8 +24,10 @@ async def announce(
         NameTaken: an object of another owner has a name that the document needs.
         ApiRejection: the API server rejects an object.
     """
+    number = hand_overs.next_number(body, pod)
     await made_once(cluster, body, objects.document(body, revision))
-    return await _annotated(cluster, pod, UNFINISHED, hand_overs.next_number(body, pod))
+    await require_owned(cluster, body, objects.update(body, revision, pod_status.attempt(pod), number))
+    return await _annotated(cluster, pod, UNFINISHED, number)
 
 
 async def hand_over(
@@ -40,13 +42,10 @@ async def hand_over(
     The change of the annotation also lets the kubelet replace the file at once; otherwise it takes up to two minutes.
 
     Raises:
-        NameTaken: an object of another owner has a name that the document needs.
         ApiRejection: the API server rejects an object.
     """
     number = hand_overs.handed_number(pod)
-    update = objects.update(body, revision, pod_status.attempt(pod), number)
-    await require_owned(cluster, body, update)
-    await cluster.apply(update, OPERATOR)
+    await cluster.apply(objects.update(body, revision, pod_status.attempt(pod), number), OPERATOR)
     handed = await _annotated(cluster, pod, revision.name, number)
     # New executors mount the document of the driver's start.
     await prune(cluster, body, revision, settings, in_use=[pod_status.revision(pod)])
