@@ -405,6 +405,8 @@ class Life(RuleBasedStateMachine):
         self, outcome: str = "applied", touched: Collection[str] = (), asleep: bool = False
     ) -> None:
         assert self.pod is not None
+        if pod_status.leaving(self.pod):
+            return  # a driver that drains takes nothing over
         before = self.status["reported"]
         part = {**before, "time": timestamp(self.now)}
         part.pop("refused", None)
