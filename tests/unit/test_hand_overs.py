@@ -1,7 +1,6 @@
 """An edit that is undone before the driver has read it: the driver answers a number, and until then the pipeline is not ready."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,9 @@ from mainstem_operator.manifests import objects
 from mainstem_operator.observed import hand_overs
 from mainstem_operator.validation.documents import DocumentChange
 from unit.operator_steps import SPEC, body, condition, ended, next_step, reported, revision, running, status
+from unit.test_operator_updates import NEW_NAME, OLD, OLD_NAME, WANTED, aged
 
 
-OLD = body()
-WANTED = {**SPEC, "queries": [{**SPEC["queries"][0], "pool": {"weight": 4}}, SPEC["queries"][1]]}
-OLD_NAME, NEW_NAME = revision(OLD).name, revision(body(WANTED)).name
 ATTEMPT = 1
 
 
@@ -170,9 +167,7 @@ def test_nobody_waits_for_an_answer_that_does_not_come(
 
 
 def test_a_driver_that_does_not_answer_is_shown_and_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "unit.operator_steps.with_ages", lambda observed, *_: replace(observed, update_age=APPLY_SECONDS + 1)
-    )
+    aged(monkeypatch, APPLY_SECONDS + 1)
     plan = next_step(pipeline(answered=1), pod(OLD_NAME, 2))
     assert condition(plan, "DocumentApplied")[:2] == ("False", "NotAnswered")
     assert (plan.stop, plan.update) == (False, None)
@@ -208,8 +203,7 @@ def test_a_hand_over_that_did_not_end_is_made_again_whatever_is_wanted_then(spec
 
 
 def test_a_late_answer_posts_that_the_pipeline_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    later = lambda observed, *_: replace(observed, update_age=APPLY_SECONDS + 1)  # noqa: E731
-    monkeypatch.setattr("unit.operator_steps.with_ages", later)
+    aged(monkeypatch, APPLY_SECONDS + 1)
     late = next_step(pipeline(answered=1), pod(OLD_NAME, 2))
     after = pipeline(answered=2)
     after["status"] |= {key: value for key, value in late.status.items() if key != "reported"}

@@ -3,11 +3,11 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from mainstem.changes import Change, Effect, QueryVerdict
 from mainstem.changes.consequences import Consequence, DriverStep, consequences, driver_step
-from mainstem.changes.fields import changed_fields
 from mainstem.changes.transition import Step, Transition
 from mainstem.cli_diff.field_places import place
 from mainstem.cluster.running_pipeline import RunningPipeline
@@ -47,12 +47,12 @@ class Comparison:
     after: Document
     running: RunningPipeline | None = None
 
-    @property
+    @cached_property
     def outcomes(self) -> tuple[tuple[QueryVerdict, Consequence], ...]:
         """Each query with what it does."""
         return consequences(self.way, self.before.graph, self.after.graph)
 
-    @property
+    @cached_property
     def driver(self) -> tuple[DriverStep, tuple[str, ...]]:
         """What happens to the driver, and why."""
         return driver_step(self.way, self.before.graph, self.after.graph)
@@ -70,7 +70,7 @@ class Comparison:
     @property
     def is_alike(self) -> bool:
         """Whether both documents have the same fields."""
-        return not changed_fields(self.before.graph.spec, self.after.graph.spec)
+        return self.before.graph.spec == self.after.graph.spec
 
     def state(self, query: str) -> str:
         """The state of a query on the cluster; empty if it has none."""

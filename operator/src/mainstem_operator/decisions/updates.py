@@ -93,8 +93,7 @@ def _late(observation: Observation) -> str | None:
 def seconds_left(observation: Observation) -> float:
     """Seconds until the next plan may differ because a driver has not answered; infinite if no document waits for it."""
     left = APPLY_SECONDS - observation.update_age
-    want = wanted(observation)
-    waits = is_pending(observation) or (want is not None and _may_apply_another(observation, want))
+    waits = is_pending(observation) or _is_undone(observation)
     return max(1.0, left + 1) if waits and left > -1 else math.inf
 
 
@@ -147,26 +146,27 @@ def document_applied(observation: Observation) -> tuple[Condition, ...]:
     want = wanted(observation)
     if want is None or observation.rolled_back:
         return ()
-    runs = want.name == observation.running_revision
-    shown = _withdrawn(observation, want) if runs else _not_applied(observation, want)
+    if want.name == observation.running_revision:
+        shown = _undone(observation, want) if _is_undone(observation) else None
+    else:
+        shown = _not_applied(observation, want)
     return () if shown is None else (Condition(DOCUMENT_APPLIED, FALSE, *shown),)
 
 
-def _may_apply_another(observation: Observation, want: Revision) -> bool:
-    """Whether the driver runs the wanted revision, and does not know yet that a change of it is undone."""
-    pod = observation.pod
+def _is_undone(observation: Observation) -> bool:
+    """Whether a running driver runs the wanted revision, and does not know yet that a change of it is undone."""
+    pod, want = observation.pod, wanted(observation)
     return (
         pod is not None
+        and want is not None
         and observation.takes_documents
         and want.name == observation.running_revision
         and hand_overs.may_apply_another(observation.body, pod, want.name)
     )
 
 
-def _withdrawn(observation: Observation, want: Revision) -> tuple[reasons.Reason, str] | None:
+def _undone(observation: Observation, want: Revision) -> tuple[reasons.Reason, str]:
     """Reason and message while the driver runs the wanted revision, and may still apply another one."""
-    if not _may_apply_another(observation, want):
-        return None
     reason = reasons.NOT_ANSWERED if _has_not_answered(observation) else reasons.APPLYING
     return reason, (
         f"the driver runs revision {want.name}, and has not answered yet that a change of it is undone: until then it may "

@@ -1,6 +1,5 @@
 """What the admission webhook asks about a document: its problems, and what a change of it does; pure."""
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -44,12 +43,11 @@ def change_warnings(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str
     """
     written = old.get("status") or {}
     # A driver starts for each other nonce than that of the last start, which may not be the stored one.
-    stored = copy.deepcopy(dict(old))
-    if "revision" in written:
-        stored["spec"].pop("restartNonce", None)
-        stored["spec"] |= {key: value for key, value in written.items() if key == "restartNonce"}
+    started = written if "revision" in written else old["spec"]
+    spec = {key: value for key, value in old["spec"].items() if key != "restartNonce"}
+    spec |= {key: value for key, value in started.items() if key == "restartNonce"}
     try:
-        running, wanted = (read_body(body).graph for body in (stored, new))
+        running, wanted = (read_body(body).graph for body in ({**old, "spec": spec}, new))
     except SpecInvalid:
         return ()
     status = {each["name"]: each for each in written.get("queries") or ()}

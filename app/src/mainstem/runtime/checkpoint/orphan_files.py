@@ -76,7 +76,7 @@ def suspects(
     last_planned = newest(offsets)
     if not target.exists():
         return Suspects()
-    refuse_foreign(session, folder, last_planned, kind)
+    _refuse_foreign(target, folder, last_planned, kind)
     last_committed = newest(Directory(session, checkpoint) / logs[1])
     if last_planned is None or last_committed == last_planned:
         return Suspects()
@@ -168,8 +168,13 @@ def refuse_foreign(
         NotReady: `SinkFolderTaken`.
     """
     target = Directory(session, folder)
-    if not target.exists():
-        return
+    if target.exists():
+        _refuse_foreign(target, folder, last_planned, kind, subject)
+
+
+def _refuse_foreign(
+    target: Directory, folder: str, last_planned: int | None, kind: str, subject: str = ""
+) -> None:
     last_logged = newest(target / SINK_LOG)
     if last_planned is None:
         foreign = last_logged is not None or any(_is_data(file.path, kind) for file in target.files())

@@ -68,8 +68,12 @@ class DriverState:
         self.alive()
         self._updating = True
 
-    def end_update(self, revision: str | None = None, refused: RefusedRevision | None = None) -> None:
-        """Record that another revision runs now, or why it does not."""
+    def end_update(
+        self, number: int, revision: str | None = None, refused: RefusedRevision | None = None
+    ) -> None:
+        """Record that another revision runs now, or why it does not, and the number of its document."""
+        # First: a report in between shows the revision before, and the operator waits for this one.
+        self.answered = number
         self.revision = self.revision if revision is None else revision
         self.refused = refused
         self._updating = False

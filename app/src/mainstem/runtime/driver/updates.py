@@ -61,14 +61,12 @@ class Updates:
 
     def applied(self) -> None:
         """Report the revision as the one that runs."""
-        self._driver.answered = self._number
-        self._driver.end_update(self._revision)
+        self._driver.end_update(self._number, self._revision)
 
     def refused(self, reason: reasons.Reason, message: str, *, retried: bool) -> None:
         """Report why the revision does not run."""
         refused = RefusedRevision(self._revision, reason, logs.redact(message), retried)
-        self._driver.answered = self._number
-        self._driver.end_update(refused=refused)
+        self._driver.end_update(self._number, refused=refused)
 
     def _place(self) -> Path:
         """The folder with the files. The kubelet replaces all of them at once, by the link `..data`."""

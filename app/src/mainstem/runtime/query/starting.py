@@ -144,14 +144,12 @@ class Starter:
         Raises:
             NotReady: `SinkFolderTaken`.
         """
-        checkpoint = Directory(supervised.session, build.checkpoint(self._graph, supervised.query))
-        for sink in supervised.query.to:
+        session, query = supervised.session, supervised.query
+        planned = newest(Directory(session, build.checkpoint(self._graph, query)) / "offsets")
+        for sink in query.to:
             if sink.files:
-                subject = f"queries[{supervised.query.name}].to[{sink.name}]"
-                planned = newest(checkpoint / "offsets")
-                orphan_files.refuse_foreign(
-                    supervised.session, sink.files.path, planned, sink.choice(), subject
-                )
+                subject = f"queries[{query.name}].to[{sink.name}]"
+                orphan_files.refuse_foreign(session, sink.files.path, planned, sink.choice(), subject)
 
     def started(self, supervised: SupervisedQuery, built: BuiltQuery) -> Execution:
         """Start the built query."""
