@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import subprocess
+import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -262,6 +263,18 @@ class Operator(Process):
 
     def healthy(self) -> bool:
         return bool(self._health())
+
+    def is_ready(self) -> bool:
+        return self.readiness() == (200, "ok")
+
+    def readiness(self) -> tuple[int, str]:
+        """Status and text of `/readyz`."""
+        try:
+            with urllib.request.urlopen(self.url("/readyz"), timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
 
     def is_holder(self) -> bool:
         return bool(self._health().get("holder"))

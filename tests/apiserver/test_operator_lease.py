@@ -2,8 +2,6 @@
 
 import signal
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -52,20 +50,10 @@ def started(bed: Bed) -> Iterator[Start]:
             stack.callback(operator.stop)
             operator.start(operator.healthy, PATIENCE)
             if ready:
-                until(lambda: readiness(operator) == (200, "ok"), why=readiness(operator))
+                until(operator.is_ready, why="the operator is ready")
             return operator
 
         yield start
-
-
-def readiness(operator: Operator) -> tuple[int, str]:
-    """Status and text of `/readyz`."""
-    try:
-        with urllib.request.urlopen(operator.url("/readyz"), timeout=5) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
 
 
 def holder(bed: Bed, *namespaces: str) -> str:
@@ -77,8 +65,8 @@ def holder(bed: Bed, *namespaces: str) -> str:
 
 
 def waits_for_another(operator: Operator) -> None:
-    until(lambda: readiness(operator)[1].startswith("AnotherOperatorHolds"), why="not AnotherOperatorHolds")
-    assert readiness(operator)[0] == 503
+    until(lambda: operator.readiness()[1].startswith("AnotherOperatorHolds"), why="not AnotherOperatorHolds")
+    assert operator.readiness()[0] == 503
 
 
 def test_the_standby_follows_a_killed_holder(bed: Bed, started: Start) -> None:
@@ -135,7 +123,7 @@ def test_a_holder_suspended_beyond_its_lease_writes_nothing_afterwards(bed: Bed,
     until(lambda: not first.alive, why="it goes on without its Lease")
     assert dict(bed.writes() - before) == {}
     first.start(first.healthy, PATIENCE)  # as the kubelet does
-    until(lambda: readiness(first) == (200, "ok"))
+    until(first.is_ready)
     assert holder(bed, namespace) == "second"
     assert second.alive
 
@@ -155,7 +143,7 @@ def test_two_versions_side_by_side_do_not_write_against_each_other(bed: Bed, sta
         MAINSTEM_DRIVER_IMAGE="registry.example/mainstem:0",
     )
     waits_for_another(other)
-    assert "of the release one/mainstem" in readiness(other)[1]
+    assert "of the release one/mainstem" in other.readiness()[1]
     assert '"reason": "AnotherOperatorHolds"' in other.log.read_text(encoding="utf-8")
     bed.quiet()
     before = ours.versions()
@@ -180,7 +168,7 @@ def test_scopes_that_overlap_exclude_each_other_and_others_do_not(bed: Bed, star
     both.stop()
     first.stop()
     apart.stop()
-    until(lambda: readiness(everywhere) == (200, "ok"))
+    until(everywhere.is_ready)
     late = started("late", a, release="one/mainstem", ready=False)
     waits_for_another(late)
     assert (holder(bed), holder(bed, a)) == ("everywhere", "")
@@ -195,8 +183,8 @@ def test_without_rights_on_leases_the_operator_reports_it_and_writes_nothing(
     ours = Ours(bed, namespace)
     ours.create()
     operator = started("first", namespace, ready=False, kubeconfig=kubeconfig)
-    until(lambda: "leases.coordination.k8s.io is forbidden" in readiness(operator)[1])
-    assert readiness(operator)[0] == 503
+    until(lambda: "leases.coordination.k8s.io is forbidden" in operator.readiness()[1])
+    assert operator.readiness()[0] == 503
     assert ours.pods() == []
     assert "finalizers" not in ours.get()["metadata"]
     bed.allow("operator-without-leases", "kube-system", bed.lease_rights())

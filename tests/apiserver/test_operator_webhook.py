@@ -28,6 +28,7 @@ from mainstem_operator.manifests.rbac import (
 
 NAME = "mainstem-webhook"
 NAMESPACE = "default"
+BEGIN = b"-----BEGIN CERTIFICATE-----"
 HOSTS = server_names(NAMESPACE, NAME)
 INVALID = SPEC | {"checkpoints": {"location": "/tmp/checkpoints"}}
 
@@ -63,10 +64,16 @@ class Webhook:
         secret = self.bed.core.read_namespaced_secret(NAME, NAMESPACE)
         return Certificates.of_secret({"data": secret.data})
 
-    def bundle(self) -> bytes:
+    def trusted(self) -> set[bytes]:
         """The authorities that the API server trusts."""
         [hook] = self._hooks.read_validating_webhook_configuration(NAME).webhooks
-        return base64.b64decode(hook.client_config.ca_bundle or "")
+        bundle = base64.b64decode(hook.client_config.ca_bundle or "")
+        return {BEGIN + each for each in bundle.split(BEGIN)[1:]}
+
+    def trust_nobody(self) -> None:
+        """Let the API server know no authority."""
+        remove = {"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}
+        self._hooks.patch_validating_webhook_configuration(NAME, [remove])
 
     def serves(self, certificates: Certificates) -> bool:
         try:
@@ -78,7 +85,7 @@ class Webhook:
         """The operator holds its Lease, and the API server reaches the webhook."""
         self.operator.up()
         until(
-            lambda: (mine := self.certificates()) and self.serves(mine) and self.bundle() == mine.authorities
+            lambda: (mine := self.certificates()) and self.serves(mine) and mine.authorities in self.trusted()
         )
         until(lambda: self.rejects(INVALID))
 
@@ -160,11 +167,57 @@ def test_a_certificate_near_its_end_is_renewed_without_a_restart(webhook: Webhoo
     bed.core.patch_namespaced_secret(NAME, NAMESPACE, {"data": old.data})
     new = until(lambda: (mine := webhook.certificates()) not in (None, old) and mine)
     assert not needs_renewal(new, HOSTS, datetime.now(UTC))
-    assert new.authorities.endswith(old.authorities)
-    assert webhook.bundle() == new.authorities
+    assert {new.authorities, old.authorities} <= webhook.trusted()
     until(lambda: webhook.serves(new))
     assert "CheckpointNotDurable" in webhook.rejects(INVALID)
     assert webhook.operator.pid == pid
+
+
+@pytest.mark.parametrize("data", [None, {"tls.crt": "eA==", "tls.key": "eA==", "ca.crt": "eA=="}])
+def test_a_renewal_by_hand_leaves_the_authority_trusted_whose_certificate_serves(
+    webhook: Webhook, bed: Bed, data: dict[str, str] | None
+) -> None:
+    old = webhook.certificates()
+    assert old is not None
+    bed.core.patch_namespaced_secret(NAME, NAMESPACE, [{"op": "replace", "path": "/data", "value": data}])
+    new = until(lambda: (mine := webhook.certificates()) not in (None, old) and mine.key != b"x" and mine)
+    assert {new.authorities, old.authorities} <= webhook.trusted()
+    until(lambda: webhook.serves(new))
+    until(lambda: "CheckpointNotDurable" in webhook.rejects(INVALID))
+
+
+def test_an_operator_without_the_lease_is_ready_once_it_has_issued_the_first_certificate(
+    webhook: Webhook, bed: Bed
+) -> None:
+    """As while a release gets the webhook: the holder has none, and ends only once its successor is ready."""
+    webhook.operator.kill()
+    bed.core.patch_namespaced_secret(NAME, NAMESPACE, [{"op": "remove", "path": "/data"}])
+    webhook.trust_nobody()
+    bed.operator.up()
+    standby = webhook.another()
+    with standby.operator as operator:
+        operator.start(operator.healthy)
+        until(operator.is_ready)
+        mine = webhook.certificates()
+        assert mine is not None
+        assert standby.serves(mine)
+        assert webhook.trusted() == {mine.authorities}
+        assert not operator.is_holder()
+    bed.operator.kill()
+
+
+def test_an_operator_without_a_certificate_is_not_ready(webhook: Webhook, bed: Bed) -> None:
+    webhook.operator.kill()
+    before = bed.core.read_namespaced_secret(NAME, NAMESPACE)
+    bed.core.delete_namespaced_secret(NAME, NAMESPACE)
+    standby = webhook.another()
+    with standby.operator as operator:
+        operator.start(operator.is_holder)
+        until(lambda: "the Secret default/mainstem-webhook does not exist" in operator.readiness()[1])
+        status, text = operator.readiness()
+        assert (status, text.split(":")[0]) == (503, "WebhookCertificateUnavailable")
+        bed.core.create_namespaced_secret(NAMESPACE, {"metadata": {"name": NAME}, "data": before.data})
+        until(operator.is_ready)
 
 
 def test_a_replica_on_standby_answers_with_the_same_certificate(webhook: Webhook) -> None:

@@ -9,11 +9,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from mainstem_operator.admission.certificates import (
     LIFETIME,
+    OVERLAP,
     RENEW_BEFORE,
     Certificates,
     ends_at,
     issue,
     needs_renewal,
+    trusted,
 )
 from mainstem_operator.admission.server import ServerTls
 
@@ -42,15 +44,46 @@ def test_a_certificate_that_cannot_serve_needs_renewal() -> None:
     assert needs_renewal(new, HOSTS, NOW - timedelta(days=2))
 
 
-def test_the_bundle_holds_the_authority_before_until_it_ends() -> None:
-    first = issue(HOSTS, NOW)
-    second = issue(HOSTS, NOW + timedelta(days=60), first)
-    third = issue(HOSTS, NOW + timedelta(days=120), second)
-    late = issue(HOSTS, NOW + timedelta(days=400), third)
-    counts = [each.authorities.count(b"BEGIN CERTIFICATE") for each in (first, second, third, late)]
-    assert counts == [1, 2, 2, 1]
-    assert first.authorities in second.authorities
-    assert first.authorities not in third.authorities
+def test_earlier_authorities_are_trusted_for_an_hour_after_the_newest_certificate_was_issued() -> None:
+    first, second = issue(HOSTS, NOW), issue(HOSTS, NOW + timedelta(days=60))
+    both = second.authorities + first.authorities
+    issued = NOW + timedelta(days=60)
+    assert trusted([first], b"", NOW) == first.authorities
+    assert trusted([second, first], first.authorities, issued) == both
+    assert trusted([second], first.authorities, issued) == both
+    assert trusted([second], both, issued + OVERLAP - timedelta(seconds=1)) == both
+    assert trusted([second], both, issued + OVERLAP) == second.authorities
+
+
+def test_an_authority_whose_certificate_the_secret_does_not_have_yet_stays_trusted() -> None:
+    """Else a replica that has read the Secret earlier would withdraw what the holder of the Lease has just published."""
+    first, second = issue(HOSTS, NOW), issue(HOSTS, NOW + timedelta(days=60))
+    both = second.authorities + first.authorities
+    assert trusted([first], both, NOW + timedelta(days=60)) == both
+
+
+def test_an_authority_that_has_ended_is_trusted_only_while_its_certificate_serves() -> None:
+    first, late = issue(HOSTS, NOW), issue(HOSTS, NOW + timedelta(days=400))
+    now = NOW + timedelta(days=400)
+    assert trusted([late], first.authorities, now) == late.authorities
+    assert trusted([late, first], first.authorities, now) == late.authorities + first.authorities
+
+
+def test_renewals_without_end_leave_no_bundle_without_end() -> None:
+    served = issue(HOSTS, NOW)
+    known = served.authorities
+    for second in range(1, 30):
+        new = issue(HOSTS, NOW + timedelta(seconds=second))
+        known = trusted([new, served], known, NOW + timedelta(seconds=second))
+        assert new.authorities in known
+        assert served.authorities in known
+    assert known.count(b"BEGIN CERTIFICATE") == 8
+
+
+@pytest.mark.parametrize("known", [b"", b"x", b"-----BEGIN CERTIFICATE-----"])
+def test_a_bundle_that_cannot_be_read_is_replaced(known: bytes) -> None:
+    new = issue(HOSTS, NOW)
+    assert trusted([new], known, NOW) == new.authorities
 
 
 def test_the_secret_keeps_the_certificates() -> None:
@@ -61,31 +94,28 @@ def test_the_secret_keeps_the_certificates() -> None:
     assert Certificates.of_secret({"data": {"tls.crt": "%", "tls.key": "a"}}) is None
 
 
-def test_a_broken_certificate_is_replaced() -> None:
-    broken = Certificates(b"x", b"y", b"z")
-    assert not needs_renewal(issue(HOSTS, NOW, broken), HOSTS, NOW)
-
-
 def test_the_server_takes_a_new_certificate_without_a_restart() -> None:
     now = datetime.now(UTC)
     first = issue(HOSTS, now)
-    second = issue(HOSTS, now, first)
+    second = issue(HOSTS, now)
+    both = trusted([second, first], b"", now)
     tls = ServerTls()
-    assert not tls.is_loaded
+    assert tls.serving is None
     tls.load(first)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        served = [handshake(server, tls, trust) for trust in (first, second)]
+        served = [handshake(server, tls, trust) for trust in (first.authorities, both)]
         tls.load(second)
-        served.append(handshake(server, tls, second))
+        served.append(handshake(server, tls, both))
         with pytest.raises(ssl.SSLCertVerificationError):
-            handshake(server, tls, first)
+            handshake(server, tls, first.authorities)
         with pytest.raises(OSError, match=r"."):
             tls.load(replace(first, key=second.key))
-        served.append(handshake(server, tls, second))
+        assert tls.serving == second
+        served.append(handshake(server, tls, second.authorities))
     assert served == [first.certificate, first.certificate, second.certificate, second.certificate]
 
 
-def handshake(server: socket.socket, tls: ServerTls, trust: Certificates) -> bytes:
+def handshake(server: socket.socket, tls: ServerTls, trust: bytes) -> bytes:
     """The certificate with which the server answers a client that trusts these authorities."""
 
     def serve() -> None:
@@ -97,7 +127,7 @@ def handshake(server: socket.socket, tls: ServerTls, trust: Certificates) -> byt
 
     answering = threading.Thread(target=serve)
     answering.start()
-    client = ssl.create_default_context(cadata=trust.authorities.decode())
+    client = ssl.create_default_context(cadata=trust.decode())
     try:
         with (
             socket.create_connection(server.getsockname(), timeout=10) as plain,

@@ -14,6 +14,7 @@ from aiohttp import web
 from mainstem import reasons
 from mainstem.reasons import Exit
 
+from mainstem_operator.admission.reach import Reach
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import KubernetesApi
 from mainstem_operator.handlers import Operator
@@ -29,13 +30,14 @@ async def serve(settings: Settings) -> None:
     validators = Validators()
     operator, cluster = Operator(settings, fence, validators), await KubernetesApi.connect(None)
     election = Election(cluster, candidate(settings), settings.lease_namespace, fence)
-    health = await _health_endpoint(operator, election, settings.health_port)
+    reach = Reach() if settings.webhook else None
+    health = await _health_endpoint(operator, election, reach, settings.health_port)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):  # until Kopf handles them
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     elected = asyncio.create_task(election.run(), name="election")
     try:
-        async with _webhook(settings, fence, validators):
+        async with _webhook(settings, fence, validators, reach):
             await _first(election.is_holder, stop)
             if not stop.is_set():
                 watching = asyncio.create_task(_end_when_superseded(election), name="lease-watch")
@@ -57,15 +59,15 @@ def candidate(settings: Settings) -> Candidate:
 
 
 def _webhook(
-    settings: Settings, fence: Fence, validators: Validators
+    settings: Settings, fence: Fence, validators: Validators, reach: Reach | None
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """The admission webhook, if the settings have one."""
-    if not settings.webhook:
+    if reach is None:
         return contextlib.nullcontext()
     # Only a process that serves the webhook needs the memory of a library for certificates.
     from mainstem_operator.admission import webhook
 
-    return webhook.running(settings, fence, validators)
+    return webhook.running(settings, fence, validators, reach)
 
 
 async def _watch_pipelines(operator: Operator, settings: Settings) -> None:
@@ -103,8 +105,12 @@ async def _first(*events: asyncio.Event) -> None:
             task.cancel()
 
 
-async def _health_endpoint(operator: Operator, election: Election, port: int) -> web.AppRunner:
-    """Serve `/healthz`, which fails if a restart would help, and `/readyz`, which fails if this release manages no pipelines."""
+async def _health_endpoint(
+    operator: Operator, election: Election, reach: Reach | None, port: int
+) -> web.AppRunner:
+    """Serve `/healthz`, which fails if a restart would help, and `/readyz`, which fails if this release manages no pipelines, and
+    until API servers can reach its webhook.
+    """
 
     async def healthz(_: web.Request) -> web.Response:
         try:
@@ -114,7 +120,10 @@ async def _health_endpoint(operator: Operator, election: Election, port: int) ->
         return web.json_response({"loops": loops, "holder": election.is_holder.is_set()})
 
     async def readyz(_: web.Request) -> web.Response:
-        return web.Response(status=503 if election.problem else 200, text=election.problem or "ok")
+        problem = election.problem
+        if not problem and reach is not None and reach.problem:
+            problem = f"{reasons.WEBHOOK_CERTIFICATE_UNAVAILABLE}: {reach.problem}"
+        return web.Response(status=503 if problem else 200, text=problem or "ok")
 
     app = web.Application()
     app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz)])

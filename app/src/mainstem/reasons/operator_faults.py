@@ -51,8 +51,8 @@ LEASE_LOST: Final = Reason(
 WEBHOOK_CERTIFICATE_UNAVAILABLE: Final = Reason(
     "WebhookCertificateUnavailable",
     "The operator cannot read or renew the certificate of the admission webhook; the message names the object. "
-    "Until the certificate ends, the webhook answers with the one that it has. Without one, the API server stores documents "
-    "unchecked, and the operator checks them afterwards. With `webhook.failurePolicy: Fail` it rejects them.",
+    "Until the certificate ends, the webhook answers with the one that it has. Without one, the replica is not ready, the API server "
+    "stores documents unchecked, and the operator checks them afterwards. With `webhook.failurePolicy: Fail` it rejects them.",
     "If the object does not exist or the operator has no rights to it, run `helm upgrade`. With cert-manager, look at "
     "`kubectl describe certificate` in the operator's namespace. `webhook.enabled: false` removes the webhook.",
 )

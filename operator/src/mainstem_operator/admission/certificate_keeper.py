@@ -1,6 +1,12 @@
-"""Reads the webhook's certificate from its Secret for the server, and renews it while this operator holds its Lease."""
+"""Reads the webhook's certificate from its Secret for the server, and renews it while this operator holds its Lease.
+
+A replica without a certificate also issues the first one without the Lease. It is not ready before, and while a release is
+upgraded the holder may be an operator without a webhook, which ends only once its successor is ready. So the keeper's writes do
+not pass the fence: each replaces only the object that was read.
+"""
 
 import asyncio
+import base64
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -10,17 +16,25 @@ from mainstem import reasons
 from mainstem.logs import error_text
 from mainstem.names import OPERATOR
 
-from mainstem_operator.admission.certificates import Certificates, encoded, ends_at, issue, needs_renewal
+from mainstem_operator.admission.certificates import (
+    Certificates,
+    encoded,
+    ends_at,
+    issue,
+    needs_renewal,
+    trusted,
+)
+from mainstem_operator.admission.reach import Reach
 from mainstem_operator.admission.server import ServerTls
 from mainstem_operator.api.fence import Fence
-from mainstem_operator.api.kubernetes_api import SECRET, WEBHOOKS, KubernetesApi, Object
+from mainstem_operator.api.kubernetes_api import SECRET, WEBHOOKS, ApiError, Kind, KubernetesApi, Object
 from mainstem_operator.metrics import WEBHOOK_CERTIFICATE_END
 
 
 PAUSE_SECONDS: Final = 15.0
 """Between two reads of the Secret: a new certificate serves after this time, when API servers know its authority."""
 _START_SECONDS: Final = 1.0
-"""The same while the server has no certificate yet."""
+"""The same until API servers can reach the webhook."""
 _READ_SECONDS: Final = 30.0
 
 
@@ -32,12 +46,13 @@ class CertificateKeeper:
     """Keeps a server's certificate equal to the Secret.
 
     Args:
-        cluster: its writes pass the fence.
+        cluster: has no fence.
         fence: open while this operator holds its Lease.
         namespace: of the Secret.
         name: of the Secret and of the webhook configuration.
         hosts: the names of the server. Empty if something else, such as cert-manager, writes the Secret and the configuration.
         tls: the server's certificate.
+        reach: learns that API servers can reach the server, or why they cannot yet.
         now: the clock.
     """
 
@@ -49,6 +64,7 @@ class CertificateKeeper:
         name: str,
         hosts: Sequence[str],
         tls: ServerTls,
+        reach: Reach,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._cluster = cluster
@@ -57,6 +73,7 @@ class CertificateKeeper:
         self._name = name
         self._hosts = hosts
         self._tls = tls
+        self._reach = reach
         self._now = now
         self._trouble = ""
         self._log = structlog.get_logger(component="webhook")
@@ -70,6 +87,7 @@ class CertificateKeeper:
                     await self.step()
             except Exception as error:  # noqa: BLE001 - no error may end the keeper
                 trouble = error_text(error)
+                self._reach.failed(trouble)
                 if trouble != self._trouble:
                     self._log.error(
                         "the webhook has a problem",
@@ -77,18 +95,30 @@ class CertificateKeeper:
                         error=trouble,
                     )
             self._trouble = trouble
-            await asyncio.sleep(PAUSE_SECONDS if self._tls.is_loaded else _START_SECONDS)
+            await asyncio.sleep(_START_SECONDS if self._reach.problem else PAUSE_SECONDS)
 
     async def step(self) -> None:
-        """Load the certificate of the Secret, and renew it if that is due and this operator holds its Lease."""
-        secret = await self._cluster.get(SECRET, self._namespace, self._name)
-        if secret is None:
-            raise _Missing(f"the Secret {self._namespace}/{self._name} does not exist; the chart creates it")
+        """Load the certificate of the Secret, and issue another one if that is due."""
+        secret = await self._read(SECRET, self._namespace)
         current = Certificates.of_secret(secret)
         if current is not None:
             self._load(current)
-        if self._hosts and self._fence.is_open:
-            await self._maintain(secret, current)
+        if self._hosts and (self._fence.is_open or self._reach.problem):
+            try:
+                await self._maintain(secret, current)
+            except ApiError as error:
+                if error.reason != "Conflict":
+                    raise
+                return  # another replica was first: the next step takes its certificate
+        if self._tls.serving is not None:
+            self._reach.begin()
+
+    async def _read(self, kind: Kind, namespace: str) -> Object:
+        known = await self._cluster.get(kind, namespace, self._name)
+        if known is None:
+            where = f"{namespace}/{self._name}".lstrip("/")
+            raise _Missing(f"the {kind.kind} {where} does not exist; the chart creates it")
+        return known
 
     def _load(self, current: Certificates) -> None:
         try:
@@ -97,37 +127,46 @@ class CertificateKeeper:
         except (OSError, ValueError) as error:
             if not self._hosts:
                 raise
-            # The leader replaces what is not a certificate.
+            # An operator that issues certificates replaces what is none.
             self._log.warning("the Secret has no certificate", secret=self._name, error=error)
 
     async def _maintain(self, secret: Object, current: Certificates | None) -> None:
         """Publish the authorities, before the Secret has the certificate: API servers trust it once replicas serve it."""
-        if current is not None and not needs_renewal(current, self._hosts, self._now()):
-            await self._publish(current)
+        configuration = await self._read(WEBHOOKS, "")
+        serving = [each for each in (current, self._tls.serving) if each is not None]
+        if not self._is_another_due(current):
+            await self._publish(configuration, serving)
             return
-        new = issue(self._hosts, self._now(), current)
-        await self._publish(new)
+        new = issue(self._hosts, self._now())
+        await self._publish(configuration, [new, *serving])
         about = {**secret["metadata"], "managedFields": None}
         await self._cluster.replace(
             {**secret, "apiVersion": "v1", "kind": "Secret", "metadata": about, "data": new.data}
         )
         self._log.info("the webhook has a new certificate", ends=ends_at(new).isoformat())
 
-    async def _publish(self, certificates: Certificates) -> None:
+    def _is_another_due(self, current: Certificates | None) -> bool:
+        if self._fence.is_open:
+            return needs_renewal(current, self._hosts, self._now())
+        return self._tls.serving is None
+
+    async def _publish(self, configuration: Object, serving: Sequence[Certificates]) -> None:
         """Put the authorities into the webhook configuration, if it has others."""
-        configuration = await self._cluster.get(WEBHOOKS, "", self._name)
-        if configuration is None:
-            raise _Missing(
-                f"the ValidatingWebhookConfiguration {self._name} does not exist; the chart creates it"
-            )
-        bundle = encoded(certificates.authorities)
-        hooks = [each["name"] for each in configuration.get("webhooks", ())]
-        if all(each["clientConfig"].get("caBundle") == bundle for each in configuration.get("webhooks", ())):
+        clients = {each["name"]: each["clientConfig"] for each in configuration.get("webhooks", ())}
+        bundles = {client.get("caBundle") or "" for client in clients.values()}
+        known = b"".join(map(base64.b64decode, sorted(bundles)))
+        bundle = encoded(trusted(serving, known, self._now()))
+        if bundles <= {bundle}:
             return
+        about = {
+            "name": self._name,
+            "namespace": "",
+            "resourceVersion": configuration["metadata"]["resourceVersion"],
+        }
         manifest = {
             "apiVersion": WEBHOOKS.api_version,
             "kind": WEBHOOKS.kind,
-            "metadata": {"name": self._name, "namespace": ""},
-            "webhooks": [{"name": name, "clientConfig": {"caBundle": bundle}} for name in hooks],
+            "metadata": about,
+            "webhooks": [{"name": name, "clientConfig": {"caBundle": bundle}} for name in clients],
         }
         await self._cluster.apply(manifest, OPERATOR)

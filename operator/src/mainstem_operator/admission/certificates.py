@@ -6,7 +6,7 @@ that could sign other certificates.
 
 import base64
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -23,8 +23,10 @@ RENEW_BEFORE: Final = timedelta(days=30)
 """The leader renews a certificate that ends within this time: the cluster may be off for weeks."""
 _CLOCKS_DIFFER: Final = timedelta(days=1)
 """A new certificate is valid for servers whose clocks are this much late."""
-_EARLIER: Final = 1
-"""Authorities before the current one that the API server still trusts: a replica may not have read the new certificate."""
+OVERLAP: Final = timedelta(hours=1)
+"""After the issue of a certificate: API servers trust earlier authorities for so long, because a replica may not have read it."""
+_MOST: Final = 8
+"""Authorities that API servers trust at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Certificates:
     Attributes:
         certificate: the server's certificate, with its chain if it has one.
         key: the private key of the certificate.
-        authorities: the authorities that a client trusts, the current one first; empty if something else publishes them.
+        authorities: the authority of the certificate; empty if something else publishes it.
     """
 
     certificate: bytes
@@ -91,23 +93,48 @@ def needs_renewal(certificates: Certificates | None, hosts: Sequence[str], now: 
     return is_other or now >= server.not_valid_after_utc - RENEW_BEFORE or now < server.not_valid_before_utc
 
 
-def issue(hosts: Sequence[str], now: datetime, before: Certificates | None = None) -> Certificates:
-    """A new certificate for these hosts. Clients also trust the authority of the certificate before, until it ends."""
+def issue(hosts: Sequence[str], now: datetime) -> Certificates:
+    """A new certificate for these hosts, and its authority."""
     authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     # Two authorities with one name would be taken for each other.
     issuer = _name(f"mainstem-webhook-ca-{x509.random_serial_number():x}"[:40])
     authority = _signed(issuer, issuer, authority_key, authority_key, now, _authority_extensions())
     server = _signed(_name("mainstem-webhook"), issuer, key, authority_key, now, _server_extensions(hosts))
-    earlier = [each for each in _authorities(before) if each.not_valid_after_utc > now][:_EARLIER]
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return Certificates(_pem(server), private, b"".join(map(_pem, [authority, *earlier])))
+    return Certificates(_pem(server), private, _pem(authority))
 
 
-def _authorities(certificates: Certificates | None) -> list[x509.Certificate]:
+def trusted(serving: Sequence[Certificates], known: bytes, now: datetime) -> bytes:
+    """The authorities that API servers should trust, the newest first, in PEM.
+
+    Args:
+        serving: certificates with which replicas serve now, or will.
+        known: the authorities that API servers trust so far. A replica may serve with a certificate of each of these. An earlier one
+            stays for an hour after the newest certificate was issued, and not longer: that may be renewed because a key has leaked.
+        now: the clock.
+    """
+    own = [authority for each in serving for authority in _authorities(each.authorities)[:1]]
+    begin = max((each.not_valid_before_utc for each in own), default=now)
+    overlaps = now < begin + _CLOCKS_DIFFER + OVERLAP
+    others = [
+        each
+        for each in _authorities(known)
+        if now < each.not_valid_after_utc and (overlaps or each.not_valid_before_utc > begin)
+    ]
+    kept = [*dict.fromkeys([*_newest_first(own), *_newest_first(others)])]
+    return b"".join(map(_pem, _newest_first(kept[:_MOST])))
+
+
+def _newest_first(authorities: Iterable[x509.Certificate]) -> list[x509.Certificate]:
+    return sorted(authorities, key=lambda each: (each.not_valid_before_utc, _pem(each)), reverse=True)
+
+
+def _authorities(bundle: bytes) -> list[x509.Certificate]:
+    """The certificates of a bundle; none if it cannot be read."""
     try:
-        return x509.load_pem_x509_certificates(certificates.authorities) if certificates else []
+        return x509.load_pem_x509_certificates(bundle)
     except ValueError:
         return []
 

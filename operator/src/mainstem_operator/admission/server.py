@@ -39,12 +39,8 @@ class ServerTls:
     def __init__(self) -> None:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
-        self._loaded: tuple[bytes, bytes] | None = None
-
-    @property
-    def is_loaded(self) -> bool:
-        """True once the server has a certificate."""
-        return self._loaded is not None
+        self.serving: Certificates | None = None
+        """The certificate of the server; None before the first one."""
 
     def load(self, certificates: Certificates) -> None:
         """Serve with this certificate. The key never gets onto a disk.
@@ -52,12 +48,11 @@ class ServerTls:
         Raises:
             OSError: it is not a certificate with its key; the server keeps the one that it has.
         """
-        pair = certificates.certificate, certificates.key
-        if pair == self._loaded:
+        if certificates == self.serving:
             return
         file = os.memfd_create("webhook-certificate")
         try:
-            os.write(file, b"\n".join(pair))
+            os.write(file, b"\n".join((certificates.certificate, certificates.key)))
             path = f"/proc/self/fd/{file}"
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
                 path
@@ -65,7 +60,7 @@ class ServerTls:
             self.context.load_cert_chain(path)
         finally:
             os.close(file)
-        self._loaded = pair
+        self.serving = certificates
 
 
 class AdmissionServer:

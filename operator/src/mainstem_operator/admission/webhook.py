@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from mainstem_operator.admission.certificate_keeper import CertificateKeeper
+from mainstem_operator.admission.reach import Reach
 from mainstem_operator.admission.server import AdmissionServer, ServerTls
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import KubernetesApi
@@ -13,15 +14,17 @@ from mainstem_operator.validation.worker_pool import Validators
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, fence: Fence, validators: Validators) -> AsyncIterator[None]:
+async def running(
+    settings: Settings, fence: Fence, validators: Validators, reach: Reach
+) -> AsyncIterator[None]:
     """Answer reviews within the block, whether this operator holds its Lease or not."""
     namespace, name = settings.webhook.split("/")
     tls = ServerTls()
     hosts = server_names(namespace, name) if settings.webhook_certificates == "operator" else ()
-    cluster = await KubernetesApi.connect(fence)
+    cluster = await KubernetesApi.connect(None)
     await validators.start()  # the first review does not wait for it
     server = await AdmissionServer(validators, tls).start(settings.webhook_port)
-    keeper = CertificateKeeper(cluster, fence, namespace, name, hosts, tls)
+    keeper = CertificateKeeper(cluster, fence, namespace, name, hosts, tls, reach)
     keeping = asyncio.create_task(keeper.run(), name="webhook-certificate")
     try:
         yield

@@ -1,4 +1,7 @@
-"""The fence: no write without the Lease. Every request that may change an object passes it, also Kopf's requests."""
+"""The fence: no write without the Lease. Every request that may change an object passes it, also Kopf's requests.
+
+Without it go the election, and the webhook's certificate: their writes replace only the object that was read.
+"""
 
 import time
 from types import SimpleNamespace
