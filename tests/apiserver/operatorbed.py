@@ -275,6 +275,8 @@ class Operator(Process):
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
 
     def is_holder(self) -> bool:
         return bool(self._health().get("holder"))

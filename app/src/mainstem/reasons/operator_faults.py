@@ -33,12 +33,12 @@ NO_CLUSTER: Final = Reason(
 ANOTHER_OPERATOR_HOLDS: Final = Reason(
     "AnotherOperatorHolds",
     "An operator of another release manages the same pipelines; the message names it. This operator "
-    "writes nothing, and its pod is not ready.",
+    "works on no pipeline, and its pod is not ready.",
     "Uninstall one of the two, or give each its own `watchNamespaces`.",
 )
 LEASE_UNAVAILABLE: Final = Reason(
     "LeaseUnavailable",
-    "The operator cannot read or write its Lease, and writes nothing. The message quotes the API server.",
+    "The operator cannot read or write its Lease, and works on no pipeline. The message quotes the API server.",
     "Give it permissions in `lease.namespace`: install the chart with `rbac.create`. If nobody may write into "
     "`kube-system`, set another `lease.namespace`, the same for all releases.",
 )

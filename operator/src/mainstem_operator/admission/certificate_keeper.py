@@ -20,6 +20,7 @@ from mainstem_operator.admission.certificates import (
     Certificates,
     encoded,
     ends_at,
+    is_usable,
     issue,
     needs_renewal,
     trusted,
@@ -76,6 +77,7 @@ class CertificateKeeper:
         self._reach = reach
         self._now = now
         self._trouble = ""
+        self._next: tuple[Certificates, datetime] | None = None
         self._log = structlog.get_logger(component="webhook")
 
     async def run(self) -> None:
@@ -109,9 +111,20 @@ class CertificateKeeper:
             except ApiError as error:
                 if error.reason != "Conflict":
                     raise
-                return  # another replica was first: the next step takes its certificate
-        if self._tls.serving is not None:
+                # Another replica was first: the next step takes its certificate.
+                self._next = None
+                self._reach.failed("another replica has just written the certificate")
+                return
+        if self._is_serving():
             self._reach.begin()
+
+    def _is_serving(self) -> bool:
+        """Whether the server has a certificate that API servers accept, as far as this operator can know."""
+        serving, now = self._tls.serving, self._now()
+        if serving is None:
+            return False
+        # Something else publishes the authority, where it writes the certificate.
+        return is_usable(serving, now) if self._hosts else now < ends_at(serving)
 
     async def _read(self, kind: Kind, namespace: str) -> Object:
         known = await self._cluster.get(kind, namespace, self._name)
@@ -128,6 +141,7 @@ class CertificateKeeper:
             if not self._hosts:
                 raise
             # An operator that issues certificates replaces what is none.
+            self._reach.failed(f"the certificate of the Secret cannot be loaded: {error_text(error)}")
             self._log.warning("the Secret has no certificate", secret=self._name, error=error)
 
     async def _maintain(self, secret: Object, current: Certificates | None) -> None:
@@ -135,27 +149,29 @@ class CertificateKeeper:
         configuration = await self._read(WEBHOOKS, "")
         serving = [each for each in (current, self._tls.serving) if each is not None]
         if not self._is_another_due(current):
-            await self._publish(configuration, serving)
+            self._next = None
+            await self._publish(configuration, serving, self._now())
             return
-        new = issue(self._hosts, self._now())
-        await self._publish(configuration, [new, *serving])
+        # If the Secret cannot be written, each try publishes the same authority, and withdraws none.
+        self._next = new, issued = self._next or (issue(self._hosts, self._now()), self._now())
+        await self._publish(configuration, [new, *serving], issued)
         about = {**secret["metadata"], "managedFields": None}
         await self._cluster.replace(
             {**secret, "apiVersion": "v1", "kind": "Secret", "metadata": about, "data": new.data}
         )
+        self._next = None
         self._log.info("the webhook has a new certificate", ends=ends_at(new).isoformat())
 
     def _is_another_due(self, current: Certificates | None) -> bool:
-        if self._fence.is_open:
-            return needs_renewal(current, self._hosts, self._now())
-        return self._tls.serving is None
+        may_issue = self._fence.is_open or not self._is_serving()
+        return may_issue and needs_renewal(current, self._hosts, self._now())
 
-    async def _publish(self, configuration: Object, serving: Sequence[Certificates]) -> None:
+    async def _publish(self, configuration: Object, serving: Sequence[Certificates], now: datetime) -> None:
         """Put the authorities into the webhook configuration, if it has others."""
         clients = {each["name"]: each["clientConfig"] for each in configuration.get("webhooks", ())}
         bundles = {client.get("caBundle") or "" for client in clients.values()}
         known = b"".join(map(base64.b64decode, sorted(bundles)))
-        bundle = encoded(trusted(serving, known, self._now()))
+        bundle = encoded(trusted(serving, known, now))
         if bundles <= {bundle}:
             return
         about = {

@@ -77,20 +77,30 @@ def ends_at(certificates: Certificates) -> datetime:
     return x509.load_pem_x509_certificate(certificates.certificate).not_valid_after_utc
 
 
-def needs_renewal(certificates: Certificates | None, hosts: Sequence[str], now: datetime) -> bool:
-    """True if there is no certificate, it ends soon, or it is not for these hosts, signed by the current authority."""
+def is_usable(certificates: Certificates | None, now: datetime) -> bool:
+    """Whether a client that trusts the authority accepts the certificate now."""
     if certificates is None:
-        return True
+        return False
     try:
         server = x509.load_pem_x509_certificate(certificates.certificate)
         key = serialization.load_pem_private_key(certificates.key, None)
-        authority = x509.load_pem_x509_certificates(certificates.authorities)[0]
-        server.verify_directly_issued_by(authority)
-        names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        server.verify_directly_issued_by(x509.load_pem_x509_certificates(certificates.authorities)[0])
     except Exception:  # noqa: BLE001 - whatever is wrong with it, another one is needed
+        return False
+    is_valid = server.not_valid_before_utc <= now < server.not_valid_after_utc
+    return is_valid and key.public_key() == server.public_key()
+
+
+def needs_renewal(certificates: Certificates | None, hosts: Sequence[str], now: datetime) -> bool:
+    """True if there is no usable certificate, it ends soon, or it is for other hosts."""
+    if certificates is None or not is_usable(certificates, now):
         return True
-    is_other = set(names) != set(map(_host, hosts)) or key.public_key() != server.public_key()
-    return is_other or now >= server.not_valid_after_utc - RENEW_BEFORE or now < server.not_valid_before_utc
+    server = x509.load_pem_x509_certificate(certificates.certificate)
+    try:
+        names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return True
+    return set(names) != set(map(_host, hosts)) or now >= server.not_valid_after_utc - RENEW_BEFORE
 
 
 def issue(hosts: Sequence[str], now: datetime) -> Certificates:
@@ -111,17 +121,17 @@ def trusted(serving: Sequence[Certificates], known: bytes, now: datetime) -> byt
 
     Args:
         serving: certificates with which replicas serve now, or will.
-        known: the authorities that API servers trust so far. A replica may serve with a certificate of each of these. An earlier one
-            stays for an hour after the newest certificate was issued, and not longer: that may be renewed because a key has leaked.
+        known: the authorities that API servers trust so far. A replica may serve with a certificate of each of these. It stays for an
+            hour after it, or the newest certificate, was issued, and not longer: that may be renewed because a key has leaked.
         now: the clock.
     """
     own = [authority for each in serving for authority in _authorities(each.authorities)[:1]]
     begin = max((each.not_valid_before_utc for each in own), default=now)
-    overlaps = now < begin + _CLOCKS_DIFFER + OVERLAP
     others = [
         each
         for each in _authorities(known)
-        if now < each.not_valid_after_utc and (overlaps or each.not_valid_before_utc > begin)
+        if now < each.not_valid_after_utc
+        and now < max(begin, each.not_valid_before_utc) + _CLOCKS_DIFFER + OVERLAP
     ]
     kept = [*dict.fromkeys([*_newest_first(own), *_newest_first(others)])]
     return b"".join(map(_pem, _newest_first(kept[:_MOST])))

@@ -199,5 +199,5 @@ def described(lease: LeaseRecord) -> str:
     release = f" of the release {lease.release}" if lease.release else ""
     return (
         f"{lease.holder}{release} holds the Lease {lease.name} and manages the pipelines of {scope}; "
-        "this operator writes nothing. Uninstall one of the two, or give each its own namespaces"
+        "this operator works on none. Uninstall one of the two, or give each its own namespaces"
     )

@@ -1,7 +1,7 @@
 """Decides which of several operators may write, from their Leases; pure.
 
-An operator writes only while it holds the Lease of its scope (the namespaces that it watches), and while no overlapping
-scope has a live Lease. A Lease is live as in client-go: while it changes within its own duration, by the clock of the
+An operator works on pipelines only while it holds the Lease of its scope (the namespaces that it watches), and while no
+overlapping scope has a live Lease. A Lease is live as in client-go: while it changes within its own duration, by the clock of the
 reader. Times that the holder wrote are not compared with anything.
 """
 
