@@ -92,6 +92,15 @@ def test_of_many_simultaneous_owners_exactly_one_succeeds(spark: SparkSession, s
     with pytest.raises(NotReady, match=f"belongs to the pipeline '{won[0]}', since now") as refused:
         table_ownership.take(spark, query, "another", Clock())
     assert refused.value.reason == "TableOwnedByAnotherPipeline"
+    with pytest.raises(NotReady) as looked:
+        table_ownership.look(spark, query, "another")
+    assert str(looked.value) == str(refused.value)
+    table_ownership.look(spark, query, won[0])
+    untaken = Query.model_validate(
+        {"name": "q", "from": "a", "to": [{"name": "t", "delta": {"path": "s3a://ownership/untaken"}}]}
+    )
+    table_ownership.look(spark, untaken, "another")
+    assert table_ownership.read(spark, table_ownership.owner_record("s3a://ownership/untaken")) is None
 
 
 def racing(spark: SparkSession, file: str) -> list[str]:

@@ -1,6 +1,7 @@
 """A query with a missing part is rejected with its reason; the other queries run."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ from harness.driver import DriverProcess
 from harness.java import SHORT_LIVED
 from harness.sampling import only
 from harness.supervisor_loop import Stage
-from mainstem.errors import NotReady
+from mainstem.checkpoints.owner import DriverIdentity
+from mainstem.errors import MainstemError, NotReady
 from mainstem.language.model.status.states import QueryState
 from mainstem.reasons import Exit
+from mainstem.runtime import dry_start
+from mainstem.runtime.clock import Clock
 from pyspark.sql import SparkSession
 
 
@@ -160,7 +164,12 @@ def test_the_other_queries_run(
     spark: SparkSession, tmp_path: Path, kind: dict[str, Any], reason: str
 ) -> None:
     stage = Stage(spark.newSession(), tmp_path)
-    with stage.running(**spec(tmp_path, kind)) as run:
+    pipeline_spec = spec(tmp_path, kind)
+    document = stage.document(**pipeline_spec)
+    with pytest.raises(MainstemError) as refused:
+        dry_start.run(document, lambda *_: nullcontext(stage.spark), DriverIdentity("staged"), Clock())
+    assert refused.value.reason == reason, refused.value
+    with stage.running(**pipeline_spec) as run:
         run.to_the_end()
         assert run.states() == {
             "first": QueryState.COMPLETED,

@@ -237,7 +237,7 @@ def test_validate_imports_no_library_of_another_command(document: Path) -> None:
     assert "sqlglot" in loaded
 
 
-@pytest.mark.parametrize("command", [["run"], ["explain", "--plan"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["run"], ["explain", "--plan"], ["preflight"]], ids=" ".join)
 def test_without_spark_the_message_names_what_to_install(
     command: list[str], document: Path, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from mainstem.cli_options import (
     verbose_option,
 )
 from mainstem.cli_packages import packages
+from mainstem.cli_preflight import preflight
 from mainstem.cli_trial import trial
 from mainstem.cli_validate import validate
 from mainstem.errors import MainstemError
@@ -218,6 +219,7 @@ def crd() -> None:
 main.add_command(checkpoint)
 main.add_command(diff)
 main.add_command(packages)
+main.add_command(preflight)
 main.add_command(trial)
 main.add_command(validate)
 

@@ -75,7 +75,7 @@ class Ownership:
             AnotherRun: `CheckpointInUse`: another run of this pipeline uses one of them.
             Fenced: a newer driver of this pipeline has taken one of them.
         """
-        for step in (self._look, self.take):
+        for step in (self.look, self.take):
             for session, checkpoint in sorted(checkpoints, key=itemgetter(1)):
                 try:
                     step(session, checkpoint)
@@ -121,8 +121,12 @@ class Ownership:
         owner = _owner(record.read(), path)
         return owner is not None and owner.token == self._owner.token
 
-    def _look(self, session: SparkSession, checkpoint: str) -> None:
-        """Raise if this driver may not take a checkpoint; changes nothing."""
+    def look(self, session: SparkSession, checkpoint: str) -> None:
+        """Return if this driver may take a checkpoint; takes nothing.
+
+        Raises:
+            AnotherRun, NotReady, Fenced: as `take`.
+        """
         path = record_of(checkpoint)
         record = _file(session, path)
         if owner := _owner(record.read() if record else None, path):

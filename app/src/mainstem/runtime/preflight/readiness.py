@@ -34,11 +34,17 @@ def before_session(graph: Graph) -> dict[str, NotReady]:
 
 
 def in_session(
-    session: SparkSession, graph: Graph, owner: str, clock: Clock, silent: Collection[str] = ()
+    session: SparkSession,
+    graph: Graph,
+    owner: str,
+    clock: Clock,
+    silent: Collection[str] = (),
+    *,
+    only_look: bool = False,
 ) -> dict[str, NotReady]:
     """Query -> why it is not ready, by checks of stores and brokers.
 
-    Checks the paths that the query reads or writes, and the owners of its tables. Creates missing topics of sinks.
+    Checks the paths that the query reads or writes. Creates missing topics of sinks, and takes tables without an owner.
 
     Args:
         session: any session.
@@ -46,8 +52,9 @@ def in_session(
         owner: the name under which the pipeline owns tables.
         clock: the time of the run.
         silent: names of connections that do not answer; they are skipped.
+        only_look: create and take nothing.
     """
-    return _unready(graph, _Asker(session, graph, owner, clock, silent).ask)
+    return _unready(graph, _Asker(session, graph, owner, clock, silent, only_look=only_look).ask)
 
 
 def suspend_unready(document: Document, errors: Mapping[str, NotReady]) -> Document:
@@ -84,9 +91,17 @@ class _Asker:
     """Asks brokers and stores; asks each question only once, even if several queries need the answer."""
 
     def __init__(
-        self, session: SparkSession, graph: Graph, owner: str, clock: Clock, silent: Collection[str]
+        self,
+        session: SparkSession,
+        graph: Graph,
+        owner: str,
+        clock: Clock,
+        silent: Collection[str],
+        *,
+        only_look: bool,
     ) -> None:
         self._session, self._graph, self._owner, self._silent = session, graph, owner, silent
+        self._only_look = only_look
         self._clock = clock
         self._connections = connections(graph)
         self._topics: dict[str, set[str]] = {}
@@ -104,7 +119,10 @@ class _Asker:
         for sink in query.to:
             if sink.delta and sink.delta.merge:
                 self._refuse_files(_subject(query, sink), sink.delta.path)
-        table_ownership.take(self._session, query, self._owner, self._clock)
+        if self._only_look:
+            table_ownership.look(self._session, query, self._owner)
+        else:
+            table_ownership.take(self._session, query, self._owner, self._clock)
 
     def _refuse_files(self, subject: str, path: str) -> None:
         """Refuse a folder with files and without a table: the first batch would make them part of the table's folder."""
@@ -125,7 +143,8 @@ class _Asker:
             admin = KafkaAdmin(self._session._jvm, kafka)  # noqa: SLF001
             if name not in self._topics:
                 self._topics[name] = set(ask(subject, "", admin.topics))
-            for topic in sorted(_topics(query, name) - self._topics[name]):
+            missing = () if self._only_look else sorted(_topics(query, name) - self._topics[name])
+            for topic in missing:
                 ask(subject, topic, partial(admin.make, topic))
                 self._topics[name].add(topic)
 

@@ -47,13 +47,26 @@ def take(session: SparkSession, query: Query, pipeline: str, clock: Clock) -> No
         NotReady: `TableOwnedByAnotherPipeline`: another pipeline owns one of the tables; `TableOwnershipUnreadable`; or
             the store does not answer.
     """
-    tables = {
-        sink.delta.path.rstrip("/")
-        for sink in query.to
-        if sink.delta and sink.delta.path.startswith("s3a://")
-    }
-    for table in sorted(tables):
+    for table in _tables(query):
         ask("the Delta table", table, partial(_take, session, table, pipeline, clock))
+
+
+def look(session: SparkSession, query: Query, pipeline: str) -> None:
+    """Return if the pipeline may take every Delta table on S3 that a query writes; takes none.
+
+    Raises:
+        NotReady: as `take`.
+    """
+    for table in _tables(query):
+        owner = ask("the Delta table", table, partial(read, session, owner_record(table)))
+        if owner is not None and owner.pipeline != pipeline:
+            raise _owned(table, owner)
+
+
+def _tables(query: Query) -> list[str]:
+    """The folders of the Delta tables on S3 that a query writes."""
+    folders = (sink.delta.path.rstrip("/") for sink in query.to if sink.delta)
+    return sorted({folder for folder in folders if folder.startswith("s3a://")})
 
 
 def _take(session: SparkSession, table: str, pipeline: str, clock: Clock) -> None:
@@ -70,12 +83,16 @@ def _take(session: SparkSession, table: str, pipeline: str, clock: Clock) -> Non
             return
         owner = read(session, file)
     if owner is None or owner.pipeline != pipeline:
-        owner_text = f"the pipeline {owner.pipeline!r}, since {owner.since}" if owner else "another pipeline"
-        raise NotReady(
-            f"the Delta table {table} belongs to {owner_text}; on S3 only one pipeline may write a Delta table",
-            reason=reasons.TABLE_OWNED_BY_ANOTHER_PIPELINE,
-            remedy=f"write another table; or, once that pipeline no longer writes this table, remove {file}",
-        )
+        raise _owned(table, owner)
+
+
+def _owned(table: str, owner: TableOwner | None) -> NotReady:
+    owner_text = f"the pipeline {owner.pipeline!r}, since {owner.since}" if owner else "another pipeline"
+    return NotReady(
+        f"the Delta table {table} belongs to {owner_text}; on S3 only one pipeline may write a Delta table",
+        reason=reasons.TABLE_OWNED_BY_ANOTHER_PIPELINE,
+        remedy=f"write another table; or, once that pipeline no longer writes this table, remove {owner_record(table)}",
+    )
 
 
 def owner_record(table: str) -> str:

@@ -1,6 +1,7 @@
 """Starts a query: builds it, prepares its checkpoint and folders, and starts it in its pool."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -10,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mainstem.dataframes import query as build
 from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.dataframes.views.builder import Guard
-from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem.errors import Fenced, NotReady, Problem, SpecInvalid
 from mainstem.filesystem import Directory, newest
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.occurrences import occurrence_names
@@ -25,7 +26,7 @@ from mainstem.runtime.checkpoint import (
 )
 from mainstem.runtime.checkpoint.batch_journal import DONE, PLANNED, BatchJournal
 from mainstem.runtime.checkpoint.orphan_files import Suspects
-from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.checkpoint.ownership import AnotherRun, Ownership
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures import damaged_checkpoints
 from mainstem.runtime.failures.classification import classify
@@ -137,6 +138,25 @@ class Starter:
                 supervised.session, folder, checkpoint, sink.choice(), logs_of_batches
             )
             self._suspect(supervised.query.name, folder, suspects)
+
+    def look(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
+        """The checks of `prepare` that neither take nor change anything, also while another run of the pipeline uses the checkpoint.
+        That run may write while they read, so they do not look for damage.
+
+        Raises:
+            NotReady: another pipeline owns the checkpoint, it has another state layout, a sink's folder belongs to another query,
+                or cores are missing.
+        """
+        if supervised.resident:
+            core_check.check(supervised.session, self._graph)
+        checkpoint = build.checkpoint(self._graph, supervised.query)
+        with suppress(AnotherRun, Fenced):
+            self._ownership.look(supervised.session, checkpoint)
+        if isinstance(built, BatchQuery):
+            return
+        checkpoint_compatibility.refuse_change(supervised.session, checkpoint, supervised.query.state)
+        if newest(Directory(supervised.session, checkpoint) / "offsets") is None:
+            self.refuse_taken(supervised)
 
     def refuse_taken(self, supervised: SupervisedQuery) -> None:
         """Refuse a stream's folders that have data of another checkpoint, before anything stops for its start.

@@ -1,0 +1,67 @@
+"""`mainstem preflight`: everything that a start of a document checks, without the start."""
+
+import sys
+
+import click
+
+from mainstem.cli_errors import fail, fail_without_spark
+from mainstem.cli_options import cores_option, heap_option, set_option, verbose_option
+from mainstem.errors import MainstemError
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option(
+    "--against",
+    metavar="OLD",
+    type=click.Path(dir_okay=False),
+    help="The running document: its queries must not wait for an input.",
+)
+@set_option
+@cores_option
+@heap_option
+@verbose_option
+def preflight(
+    *,
+    file: str,
+    against: str | None,
+    overrides: dict[str, str],
+    cores: int | None,
+    heap: str,
+    verbose: bool,
+) -> None:
+    """Check everything that a start of FILE checks, and start nothing.
+
+    The command needs Java, and reaches the stores, the servers and the checkpoints. Spark analyses every query. The pipeline may
+    run meanwhile: nothing is written but a probe file in checkpoints.location, which is removed again.
+
+    Exit code 3: the document is invalid, or Spark refuses it. Exit code 5: a query is not ready, or must not start on its
+    checkpoint.
+    """
+    from mainstem import logs
+
+    logs.configure("console", verbose=verbose)
+    read_file = against or file
+    try:
+        from mainstem.language.document import read
+        from mainstem.language.requirements import running
+
+        runs = [query.name for query in running(read(against, overrides).graph)] if against else []
+        read_file = file
+        document = read(file, overrides)
+        for warning in document.warnings:
+            click.echo(warning.render(file), err=True)
+        from mainstem.checkpoints.owner import DriverIdentity
+        from mainstem.runtime import dry_start
+        from mainstem.runtime.clock import Clock
+        from mainstem.trial.sessions import LocalSessions
+
+        opened = LocalSessions(cores, heap, verbose)
+        waits = dry_start.run(document, opened, DriverIdentity(document.pipeline.name), Clock(), runs)
+    except MainstemError as error:
+        fail(error, read_file, verbose=verbose)
+    except ImportError as error:
+        fail_without_spark(error)
+    for line in dry_start.lines(file, waits):
+        click.echo(line)
+    sys.exit(0)

@@ -1,0 +1,120 @@
+"""A dry start: checks everything that a start of a document checks, and starts nothing. The pipeline may run meanwhile."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from mainstem import reasons
+from mainstem.checkpoints.owner import DriverIdentity
+from mainstem.errors import NotReady, SpecInvalid
+from mainstem.language.analysis.graph import Graph
+from mainstem.language.document import Document
+from mainstem.runtime.checkpoint.ownership import Ownership
+from mainstem.runtime.clock import Clock
+from mainstem.runtime.preflight import checks, readiness
+from mainstem.runtime.preflight.inputs import Absent
+from mainstem.runtime.query.analysis import Analysis
+from mainstem.runtime.query.changed_documents import admit
+from mainstem.runtime.query.refusals import not_ready
+from mainstem.runtime.query.starting import Starter
+from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
+from mainstem.runtime.supervision.waiting_queries import WaitingQueries
+
+
+Opened = Callable[[Document, Graph], AbstractContextManager[SparkSession]]
+"""Opens the session of a document."""
+
+
+def run(
+    document: Document,
+    opened: Opened,
+    driver: DriverIdentity,
+    clock: Clock,
+    running: Collection[str] = (),
+) -> dict[str, Absent | None]:
+    """Check a document against Spark, the stores, the servers and the checkpoints.
+
+    A probe file in `checkpoints.location` comes and goes. Nothing else is written: no topic, no checkpoint and no owner record.
+
+    Args:
+        document: the document.
+        opened: opens its session.
+        driver: who would own the checkpoints.
+        clock: the time of the run.
+        running: queries that run now with another document. They must not wait for an input.
+
+    Returns:
+        query that is not suspended -> the input for which it would wait; None if it would start at once.
+
+    Raises:
+        SpecInvalid: Spark refuses a part of the document; with all problems.
+        NotReady: a query would not start; with all causes. It is transient if a later attempt may succeed.
+    """
+    if unready := readiness.before_session(document.graph):
+        raise not_ready(unready)
+    with opened(document, document.graph) as spark:
+        try:
+            return _checked(spark, document, driver, clock, running)
+        except SpecInvalid as refused:
+            raise document.located(refused) from refused.__cause__
+
+
+def _checked(
+    spark: SparkSession, document: Document, driver: DriverIdentity, clock: Clock, running: Collection[str]
+) -> dict[str, Absent | None]:
+    ready, unready = admit(spark, document)
+    graph = ready.graph
+    checks.check_checkpoint_store(spark, graph)
+    unready |= readiness.in_session(spark, graph, driver.pipeline, clock, only_look=True)
+    analysis = Analysis(graph, document.problem)
+    queries = supervised_queries(spark, graph, clock)
+    for each in queries:
+        if error := unready.get(each.query.name):
+            analysis.refusals.add(each, error)
+    _refuse_waiting(spark, graph, clock, analysis, queries, running)
+    _build(_starter(document, graph, driver, clock), analysis, queries)
+    analysis.refusals.check(analysis.problems, some=False, strict=True)
+    return {each.query.name: each.absent for each in queries if not each.query.suspend}
+
+
+def _starter(document: Document, graph: Graph, driver: DriverIdentity, clock: Clock) -> Starter:
+    ownership = Ownership(driver, clock, take_over=graph.spec.checkpoints.take_over)
+    return Starter(graph, ownership, clock, locate=document.problem)
+
+
+def _refuse_waiting(
+    spark: SparkSession,
+    graph: Graph,
+    clock: Clock,
+    analysis: Analysis,
+    queries: Sequence[SupervisedQuery],
+    running: Collection[str],
+) -> None:
+    """Look for the inputs. A query that runs must not stop to wait, unless for a writer of the document, which every start awaits."""
+    WaitingQueries(spark, graph, clock).begin(analysis.refusals.others(queries), analysis.refusals)
+    for each in queries:
+        absent = each.absent
+        if absent is None or each.query.name not in running or absent.reason == reasons.WRITER_NOT_ENDED:
+            continue
+        analysis.refusals.add(each, NotReady(absent.message, reason=absent.reason, transient=True))
+
+
+def _build(starter: Starter, analysis: Analysis, queries: Sequence[SupervisedQuery]) -> None:
+    """Build the queries that do not wait, and look at their checkpoints and folders."""
+    present = [each for each in analysis.refusals.others(queries) if each.absent is None]
+    for supervised, built in analysis.queries(starter, present):
+        with analysis.guarded(supervised):
+            starter.first(supervised.query, partial(starter.look, supervised, built))
+    for supervised in queries[:1]:
+        analysis.others(supervised.session)
+
+
+def lines(file: str, queries: Mapping[str, Absent | None]) -> list[str]:
+    """What a command shows: a line for each query."""
+    return [
+        f"{file}: query {name}: "
+        + ("ready" if absent is None else f"waits: {absent.message} [{absent.reason}]")
+        for name, absent in queries.items()
+    ]
