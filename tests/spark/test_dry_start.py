@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mainstem.language.document import Document
 from mainstem.runtime import dry_start
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight.inputs import Absent
+from mainstem.runtime.query.refusals import not_ready
 from pyspark.sql import SparkSession
 
 
@@ -53,7 +55,7 @@ class Rehearsing(Stage):
         }
 
     def dry(
-        self, spec: dict[str, Any], *, pipeline: str = "staged", running: tuple[str, ...] = ()
+        self, spec: dict[str, Any], *, pipeline: str = "staged", running: dict[str, Any] | None = None
     ) -> dict[str, Absent | None]:
         """A dry start while nothing runs, which must leave every file as it is."""
         before = self.files_now()
@@ -63,10 +65,11 @@ class Rehearsing(Stage):
             assert self.files_now() == before
 
     def dry_beside_a_run(
-        self, spec: dict[str, Any], *, pipeline: str = "staged", running: tuple[str, ...] = ()
+        self, spec: dict[str, Any], *, pipeline: str = "staged", running: dict[str, Any] | None = None
     ) -> dict[str, Absent | None]:
         document = self.document(**deepcopy(spec))
-        return dry_start.run(document, self.opened, DriverIdentity(pipeline), Clock(), running)
+        graph = None if running is None else self.document(**deepcopy(running)).graph
+        return dry_start.run(document, self.opened, DriverIdentity(pipeline), Clock(), graph)
 
     @contextmanager
     def opened(self, _document: Document, _graph: Graph) -> Iterator[SparkSession]:
@@ -80,6 +83,10 @@ class Rehearsing(Stage):
             for each in found_files
             if ".mainstem-probe" not in each.name
         }
+
+    def has(self, word: str) -> bool:
+        """Whether the counts have the word."""
+        return word in {row["k"] for row in self.rows("counts")}
 
     def run_once(self) -> None:
         """Everything that is there is read, and committed by both queries."""
@@ -112,10 +119,12 @@ def test_a_document_that_starts_is_ready_before_its_first_start_and_after_batche
 
 
 def test_a_run_goes_on_beside_dry_starts(stage: Rehearsing) -> None:
+    record = stage.folder / "checkpoints" / "count" / "_1.mainstem-document.json"
     with stage.running(**stage.spec()) as turning:
         for word in "bc":
             stage.put("in", json.dumps({"word": word, "v": 1}))
-            turning.until(lambda word=word: word in {row["k"] for row in stage.rows("counts")})
+            turning.until(partial(stage.has, word))
+            turning.until(record.exists)
             assert stage.dry_beside_a_run(stage.spec()) == {"count": None, "copy": None}
             with pytest.raises(NotReady) as error:
                 stage.dry_beside_a_run(stage.spec("upper(word)"))
@@ -143,6 +152,24 @@ def _another_generation(spec: dict[str, Any]) -> None:
     spec["queries"][1]["checkpoint"] = {"generation": 2}
 
 
+def _a_folder_ahead(spec: dict[str, Any]) -> None:
+    """The folder of a sink whose log is ahead of the checkpoint."""
+    folder = Path(spec["checkpoints"]["location"]).parent / "ahead"
+    (folder / "_spark_metadata").mkdir(parents=True)
+    (folder / "_spark_metadata" / "57").write_text("v1")
+    spec["queries"][1]["to"][0]["parquet"]["path"] = str(folder)
+
+
+def _a_batch_into_a_folder_with_data(spec: dict[str, Any]) -> None:
+    folder = Path(spec["checkpoints"]["location"]).parent / "foreign"
+    folder.mkdir()
+    (folder / "1.parquet").write_text("x")
+    files = {"path": spec["sources"][0]["files"]["path"], "schema": "word STRING"}
+    spec["sources"].append({"name": "static", "static": {"json": files}})
+    to = [{"name": "t", "parquet": {"path": str(folder)}}]
+    spec["queries"].append({"name": "once", "from": "static", "to": to})
+
+
 def _other_grouping(spec: dict[str, Any]) -> None:
     spec["views"][0]["sql"] = COUNTS.format("v", "v")
 
@@ -153,6 +180,8 @@ def _other_grouping(spec: dict[str, Any]) -> None:
         (_other_partitions, reasons.STATE_LAYOUT_CHANGED),
         (_another_generation, reasons.SINK_FOLDER_TAKEN),
         (_other_grouping, reasons.CHECKPOINT_INCOMPATIBLE),
+        (_a_folder_ahead, reasons.SINK_FOLDER_TAKEN),
+        (_a_batch_into_a_folder_with_data, reasons.SINK_FOLDER_TAKEN),
     ],
 )
 def test_a_document_that_does_not_fit_its_checkpoint_or_folder_is_refused(
@@ -188,9 +217,10 @@ def test_a_query_waits_for_its_input_unless_it_runs_now(stage: Rehearsing) -> No
         f"p.yaml: query count: waits: source 'words': nothing exists at {stage.folder}/nowhere [PathNotFound]"
     )
     with pytest.raises(NotReady) as error:
-        stage.dry(spec, running=("copy",))
+        stage.dry(spec, running=stage.spec())
     assert error.value.reason == reasons.PATH_NOT_FOUND
     assert error.value.transient
+    assert stage.dry(spec, running=spec) == waits
 
 
 def test_a_query_that_awaits_its_writer_is_accepted_although_it_runs(stage: Rehearsing) -> None:
@@ -204,9 +234,32 @@ def test_a_query_that_awaits_its_writer_is_accepted_although_it_runs(stage: Rehe
         "to": [{"name": "t", "delta": {"path": f"{stage.folder}/after"}}],
     }
     spec["queries"] = [each | bounded for each in (*spec["queries"], after)]
-    absent = stage.dry(spec, running=("count", "copy", "after"))["after"]
+    absent = stage.dry(spec, running=spec)["after"]
     assert absent is not None
     assert absent.reason == reasons.WRITER_NOT_ENDED
+
+
+@pytest.mark.parametrize("listener", ["nowhere:Listener", "shop:Nowhere", "shop:NOT_CALLABLE"])
+def test_a_listener_that_cannot_be_created_is_refused(stage: Rehearsing, listener: str) -> None:
+    with pytest.raises(NotReady) as error:
+        stage.dry(stage.spec() | {"listeners": [listener]})
+    assert error.value.reason == reasons.LISTENER_NOT_FOUND
+
+
+def test_an_owner_record_that_cannot_be_read_is_named(committed: Rehearsing) -> None:
+    (record,) = committed.folder.glob("checkpoints/count/*owner*")
+    record.unlink()
+    record.mkdir()
+    with pytest.raises(NotReady) as error:
+        committed.dry(committed.spec())
+    assert error.value.reason == reasons.CHECKPOINT_OWNER_UNREADABLE
+
+
+def test_several_causes_are_transient_only_together() -> None:
+    lasting, passing = (NotReady(text, reason=reasons.PATH_NOT_FOUND, transient=text == "b") for text in "ab")
+    later = NotReady("c", reason=reasons.PATH_NOT_FOUND, transient=True)
+    assert not not_ready({"x": lasting, "y": passing}).transient
+    assert not_ready({"x": passing, "y": later}).transient
 
 
 def test_a_suspended_query_is_not_looked_at(committed: Rehearsing) -> None:
@@ -221,6 +274,10 @@ def test_a_suspended_query_is_not_looked_at(committed: Rehearsing) -> None:
 )
 def test_the_command_shows_each_query_and_its_exit_code(stage: Rehearsing) -> None:
     spec = stage.spec() | {"checkpoints": {"location": f"{stage.folder}/checkpoints"}}
+    (stage.folder / "beside.py").write_text("def parse(text):\n    return text\n")
+    spec["functions"] = [{"name": "parse", "python": {"function": "beside:parse", "returns": "STRING"}}]
+    spec["views"].append({"name": "parsed", "sql": "SELECT parse(word) AS word, v FROM words"})
+    spec["queries"][1]["from"] = "parsed"
     good, bad = stage.folder / "good.yaml", stage.folder / "bad.yaml"
     good.write_text(json.dumps(pipeline_head("p") | {"spec": spec}))
     refused = stage.spec("named_struct('a', word).b") | {"checkpoints": spec["checkpoints"]}

@@ -15,7 +15,7 @@ from mainstem.errors import MainstemError
     "--against",
     metavar="OLD",
     type=click.Path(dir_okay=False),
-    help="The running document: its queries must not wait for an input.",
+    help="The running document: a query of it must not wait for an input that FILE alone lacks.",
 )
 @set_option
 @cores_option
@@ -33,7 +33,7 @@ def preflight(
     """Check everything that a start of FILE checks, and start nothing.
 
     The command needs Java, and reaches the stores, the servers and the checkpoints. Spark analyses every query. The pipeline may
-    run meanwhile: nothing is written but a probe file in checkpoints.location, which is removed again.
+    run meanwhile: only the folder checkpoints.location is made, and a probe in it, which is removed again.
 
     Exit code 3: the document is invalid, or Spark refuses it. Exit code 5: a query is not ready, or must not start on its
     checkpoint.
@@ -44,9 +44,8 @@ def preflight(
     read_file = against or file
     try:
         from mainstem.language.document import read
-        from mainstem.language.requirements import running
 
-        runs = [query.name for query in running(read(against, overrides).graph)] if against else []
+        runs = read(against, overrides).graph if against else None
         read_file = file
         document = read(file, overrides)
         for warning in document.warnings:
@@ -54,8 +53,10 @@ def preflight(
         from mainstem.checkpoints.owner import DriverIdentity
         from mainstem.runtime import dry_start
         from mainstem.runtime.clock import Clock
-        from mainstem.trial.sessions import LocalSessions
+        from mainstem.runtime.preflight import user_modules
+        from mainstem.trial.sessions import LocalSessions, folder_of
 
+        user_modules.add_folder(folder_of(document))
         opened = LocalSessions(cores, heap, verbose)
         waits = dry_start.run(document, opened, DriverIdentity(document.pipeline.name), Clock(), runs)
     except MainstemError as error:

@@ -11,15 +11,17 @@ from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
+from mainstem.language.requirements import running as required
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import checks, readiness
-from mainstem.runtime.preflight.inputs import Absent
+from mainstem.runtime.preflight.inputs import Absent, Inputs
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.changed_documents import admit
 from mainstem.runtime.query.refusals import not_ready
 from mainstem.runtime.query.starting import Starter
 from mainstem.runtime.query.supervised_query import SupervisedQuery, supervised_queries
+from mainstem.runtime.supervision import listeners
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
@@ -32,18 +34,19 @@ def run(
     opened: Opened,
     driver: DriverIdentity,
     clock: Clock,
-    running: Collection[str] = (),
+    running: Graph | None = None,
 ) -> dict[str, Absent | None]:
     """Check a document against Spark, the stores, the servers and the checkpoints.
 
-    A probe file in `checkpoints.location` comes and goes. Nothing else is written: no topic, no checkpoint and no owner record.
+    The folder `checkpoints.location` is made, and a probe in it comes and goes. Nothing else is written: no topic, no table, no
+    checkpoint and no owner record. The user's code runs as far as Spark's analysis needs it.
 
     Args:
         document: the document.
         opened: opens its session.
         driver: who would own the checkpoints.
         clock: the time of the run.
-        running: queries that run now with another document. They must not wait for an input.
+        running: the document that runs now. A query of it must not wait for an input for which it does not wait now.
 
     Returns:
         query that is not suspended -> the input for which it would wait; None if it would start at once.
@@ -54,26 +57,36 @@ def run(
     """
     if unready := readiness.before_session(document.graph):
         raise not_ready(unready)
+    listeners.look(document.graph.spec.listeners)
+    silent = checks.check_servers(document.graph)
     with opened(document, document.graph) as spark:
         try:
-            return _checked(spark, document, driver, clock, running)
+            return _checked(spark, document, driver, clock, silent, running)
         except SpecInvalid as refused:
             raise document.located(refused) from refused.__cause__
 
 
 def _checked(
-    spark: SparkSession, document: Document, driver: DriverIdentity, clock: Clock, running: Collection[str]
+    spark: SparkSession,
+    document: Document,
+    driver: DriverIdentity,
+    clock: Clock,
+    silent: Collection[str],
+    running: Graph | None,
 ) -> dict[str, Absent | None]:
     ready, unready = admit(spark, document)
     graph = ready.graph
     checks.check_checkpoint_store(spark, graph)
-    unready |= readiness.in_session(spark, graph, driver.pipeline, clock, only_look=True)
+    unready |= readiness.in_session(spark, graph, driver.pipeline, clock, silent, only_look=True)
     analysis = Analysis(graph, document.problem)
     queries = supervised_queries(spark, graph, clock)
     for each in queries:
         if error := unready.get(each.query.name):
             analysis.refusals.add(each, error)
-    _refuse_waiting(spark, graph, clock, analysis, queries, running)
+    inputs = Inputs(spark, graph, readiness.topics_to_make(graph))
+    WaitingQueries(spark, graph, clock, inputs).begin(analysis.refusals.others(queries), analysis.refusals)
+    if running is not None:
+        _refuse_waiting(spark, running, analysis, queries)
     _build(_starter(document, graph, driver, clock), analysis, queries)
     analysis.refusals.check(analysis.problems, some=False, strict=True)
     return {each.query.name: each.absent for each in queries if not each.query.suspend}
@@ -85,20 +98,19 @@ def _starter(document: Document, graph: Graph, driver: DriverIdentity, clock: Cl
 
 
 def _refuse_waiting(
-    spark: SparkSession,
-    graph: Graph,
-    clock: Clock,
-    analysis: Analysis,
-    queries: Sequence[SupervisedQuery],
-    running: Collection[str],
+    spark: SparkSession, running: Graph, analysis: Analysis, queries: Sequence[SupervisedQuery]
 ) -> None:
-    """Look for the inputs. A query that runs must not stop to wait, unless for a writer of the document, which every start awaits."""
-    WaitingQueries(spark, graph, clock).begin(analysis.refusals.others(queries), analysis.refusals)
+    """Refuse each query that would wait, and does not wait now. Every start waits for the writers of the document. While a server
+    does not answer, nobody knows.
+    """
+    runs, inputs = {query.name: query for query in required(running)}, Inputs(spark, running)
     for each in queries:
-        absent = each.absent
-        if absent is None or each.query.name not in running or absent.reason == reasons.WRITER_NOT_ENDED:
+        absent, now = each.absent, runs.get(each.query.name)
+        if absent is None or now is None or absent.reason == reasons.WRITER_NOT_ENDED:
             continue
-        analysis.refusals.add(each, NotReady(absent.message, reason=absent.reason, transient=True))
+        with analysis.guarded(each):
+            if absent.outage or inputs.absent(now, {}) is None:
+                raise NotReady(absent.message, reason=absent.reason, transient=True)
 
 
 def _build(starter: Starter, analysis: Analysis, queries: Sequence[SupervisedQuery]) -> None:
@@ -107,7 +119,7 @@ def _build(starter: Starter, analysis: Analysis, queries: Sequence[SupervisedQue
     for supervised, built in analysis.queries(starter, present):
         with analysis.guarded(supervised):
             starter.first(supervised.query, partial(starter.look, supervised, built))
-    for supervised in queries[:1]:
+    for supervised in present[:1]:
         analysis.others(supervised.session)
 
 

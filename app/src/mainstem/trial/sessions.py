@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +18,9 @@ from mainstem.runtime.preflight import checks, user_modules
 from mainstem.runtime.spark import session
 from mainstem.runtime.spark.environment import this_machine
 
+
+_OWNED: Final = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "false"}
+"""Properties of the sessions: they show no page, and write no log beside that of the pipeline."""
 
 Opener = Callable[[Document, Graph], AbstractContextManager[SparkSession]]
 """Opens the session of a document without effects."""
@@ -47,9 +50,7 @@ class LocalSessions:
         code = folder_of(document)
         with _importable(code):
             checks.check_servers(graph)
-            environment = replace(
-                this_machine(cores=self.cores, heap=self.heap, code=code), owned={"spark.ui.enabled": "false"}
-            )
+            environment = replace(this_machine(cores=self.cores, heap=self.heap, code=code), owned=_OWNED)
             # Standard output is reserved for the report, which may be JSON.
             with session.open_session(
                 graph, environment, output=partial(print, file=sys.stderr), verbose=self.verbose

@@ -70,11 +70,16 @@ def writer(
         database.run([target.probe()])
         if sink.upsert and sink.upsert.allow_null_keys:
             database.check_null_keys(target, sink.upsert.keys)
-        database.run(target.create_batches_table())
+        database.refused(target.create_batches_table())
+    is_made = False
 
     def write(batch: DataFrame, batch_id: int) -> None:
+        nonlocal is_made
         checkpoint = str(batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
         with _connection(session, options) as database:
+            if not is_made:
+                database.run(target.create_batches_table())
+                is_made = True
             if database.newest(target, checkpoint) >= batch_id:
                 return
             database.clear(target, checkpoint)
@@ -139,6 +144,11 @@ class _Database:
         """Run statements in one transaction."""
         self._execute(statements)
         self._connection.commit()
+
+    def refused(self, statements: Sequence[str]) -> None:
+        """Raise the error that `run` would raise; the database stays as it is."""
+        self._execute(statements)
+        self._connection.rollback()
 
     def check_null_keys(self, target: Target, keys: Sequence[str]) -> None:
         """Raise unless a unique index of exactly the keys takes null as equal to null: others insert such a row each time."""

@@ -152,24 +152,29 @@ def _table(path: str) -> str | None:
     return None
 
 
-def refuse_foreign(
-    session: SparkSession, folder: str, last_planned: int | None, kind: str, subject: str = ""
-) -> None:
+def refuse_foreign(session: SparkSession, folder: str, plans: Directory, kind: str, subject: str) -> None:
     """Raise if the folder's data is not from this checkpoint: its log is ahead, or it has data before the first batch.
 
     Args:
         session: the query's session.
         folder: the sink's folder, which need not exist.
-        last_planned: the checkpoint's newest batch; None if the checkpoint is empty.
+        plans: the checkpoint's log of planned batches. A run that writes both may plan another batch meanwhile.
         kind: the format of the files.
-        subject: the sink, for the message; empty if that is known.
+        subject: the sink, for the message.
 
     Raises:
         NotReady: `SinkFolderTaken`.
     """
     target = Directory(session, folder)
-    if target.exists():
-        _refuse_foreign(target, folder, last_planned, kind, subject)
+    while target.exists():
+        planned = newest(plans)
+        try:
+            _refuse_foreign(target, folder, planned, kind, subject)
+        except NotReady:
+            if newest(plans) == planned:
+                raise
+        else:
+            return
 
 
 def _refuse_foreign(

@@ -8,7 +8,8 @@ log: the Java class `Fence` reads the record. A driver takes the checkpoint of a
 import os
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -97,14 +98,8 @@ class Ownership:
         record = _file(session, path)
         if record is None:
             return
-        try:
+        with _explained(path):
             self._write(record, path, checkpoint)
-        except OSError as error:
-            raise NotReady(
-                f"the owner record {path} of the checkpoint cannot be read or written: {error}",
-                reason=reasons.CHECKPOINT_OWNER_UNREADABLE,
-                remedy="make the volume of checkpoints.location writable, or free space on it",
-            ) from error
         session.conf.set(RECORD, path)
         session.conf.set(TOKEN, self._owner.token)
 
@@ -129,7 +124,9 @@ class Ownership:
         """
         path = record_of(checkpoint)
         record = _file(session, path)
-        if owner := _owner(record.read() if record else None, path):
+        with _explained(path):
+            text = record.read() if record else None
+        if owner := _owner(text, path):
             self._refuse(owner, checkpoint, path)
 
     def _write(self, record: SmallFile, path: str, checkpoint: str) -> None:
@@ -169,6 +166,19 @@ class Ownership:
             raise _in_use(
                 f"another run uses the checkpoint {checkpoint}: {owner.description}", _TWO_RUNS, AnotherRun
             )
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """A context in which an owner record is read or written on a local file system."""
+    try:
+        yield
+    except OSError as error:
+        raise NotReady(
+            f"the owner record {path} of the checkpoint cannot be read or written: {error}",
+            reason=reasons.CHECKPOINT_OWNER_UNREADABLE,
+            remedy="make the volume of checkpoints.location writable, or free space on it",
+        ) from error
 
 
 def _file(session: SparkSession, path: str) -> SmallFile | None:

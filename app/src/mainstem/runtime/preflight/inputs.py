@@ -1,9 +1,10 @@
 """Checks whether the inputs of queries exist: a query without an end waits for a missing input, a bounded query fails."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -41,6 +42,9 @@ from mainstem.runtime.clients.reachability import connection_error
 from mainstem.runtime.failures.classification import classify
 
 
+NONE_MADE: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Absent:
     """A missing input, a server that does not answer, or an input that another query still writes.
@@ -74,12 +78,21 @@ def required_paths(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
 
 
 class Inputs:
-    """Looks for the inputs of queries in stores and brokers; may be used from any thread, because answers take time."""
+    """Looks for the inputs of queries in stores and brokers; may be used from any thread, because answers take time.
 
-    def __init__(self, session: SparkSession, graph: Graph) -> None:
+    Args:
+        session: any session.
+        graph: the graph of the document.
+        made: connection -> topics that a start of the document makes, and that exist for this look.
+    """
+
+    def __init__(
+        self, session: SparkSession, graph: Graph, made: Mapping[str, Collection[str]] = NONE_MADE
+    ) -> None:
         self._session = session
         self._graph = graph
         self._connections = connections(graph)
+        self._made = made
 
     def absent(self, query: Query, known: dict[str, Absent | None]) -> Absent | None:
         """The first server of the query that does not answer, or its first missing input; None if nothing is missing.
@@ -102,7 +115,8 @@ class Inputs:
         for source in self._graph.sources_of(query.from_):
             if source.name not in known:
                 known[source.name] = missing_input(
-                    source.connector, InputContext(self._session, self._graph, self._connections, source)
+                    source.connector,
+                    InputContext(self._session, self._graph, self._connections, source, self._made),
                 )
             if absent := known[source.name]:
                 return absent
@@ -117,12 +131,14 @@ class InputContext(NamedTuple):
         graph: the graph of the document.
         connections: the connections of the document.
         source: the source.
+        made: connection -> topics that a start of the document makes.
     """
 
     session: SparkSession
     graph: Graph
     connections: Connections
     source: Source
+    made: Mapping[str, Collection[str]] = NONE_MADE
 
     @property
     def subject(self) -> str:
@@ -149,7 +165,7 @@ def _topics(kafka: KafkaSource, context: InputContext) -> Absent | None:
     subject = f"connection {kafka.connection!r} ({connection.bootstrap_servers})"
     admin = KafkaAdmin(context.session._jvm, connection)  # noqa: SLF001
     known = ask(subject, "", admin.topics) if topics else set()
-    missing = sorted(topics - known)
+    missing = sorted(topics - known - {*context.made.get(kafka.connection, ())})
     if not missing:
         return None
     return Absent(reasons.TOPIC_NOT_FOUND, f"{subject}: Kafka has no topic {', '.join(map(repr, missing))}")

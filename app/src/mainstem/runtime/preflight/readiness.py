@@ -57,6 +57,13 @@ def in_session(
     return _unready(graph, _Asker(session, graph, owner, clock, silent, only_look=only_look).ask)
 
 
+def topics_to_make(graph: Graph) -> dict[str, set[str]]:
+    """Connection -> the topics that `in_session` makes if they do not exist."""
+    queries = running(graph)
+    names = [each.name for each in graph.spec.connections if each.kafka]
+    return {name: {topic for query in queries for topic in _topics(query, name)} for name in names}
+
+
 def suspend_unready(document: Document, errors: Mapping[str, NotReady]) -> Document:
     """The document with the refused queries suspended, so that the run needs nothing that only they use."""
     if not errors:

@@ -96,7 +96,7 @@ def not_ready(errors: Mapping[str, NotReady]) -> NotReady:
         return first
     causes = "; ".join(f"{each!r}: {_message(error)} [{error.reason}]" for each, error in more)
     message = f"query {name!r} is not ready: {_message(first)} [{first.reason}]; not ready too: {causes}"
-    return NotReady(message, reason=first.reason)
+    return NotReady(message, reason=first.reason, transient=all(error.transient for error in errors.values()))
 
 
 def _failure(error: SpecInvalid | NotReady) -> Failure:

@@ -152,24 +152,26 @@ class Starter:
         checkpoint = build.checkpoint(self._graph, supervised.query)
         with suppress(AnotherRun, Fenced):
             self._ownership.look(supervised.session, checkpoint)
-        if isinstance(built, BatchQuery):
-            return
-        checkpoint_compatibility.refuse_change(supervised.session, checkpoint, supervised.query.state)
-        if newest(Directory(supervised.session, checkpoint) / "offsets") is None:
-            self.refuse_taken(supervised)
+        if not isinstance(built, BatchQuery):
+            checkpoint_compatibility.refuse_change(supervised.session, checkpoint, supervised.query.state)
+        self.refuse_taken(supervised, built)
 
-    def refuse_taken(self, supervised: SupervisedQuery) -> None:
-        """Refuse a stream's folders that have data of another checkpoint, before anything stops for its start.
+    def refuse_taken(self, supervised: SupervisedQuery, built: BuiltQuery) -> None:
+        """Refuse a query's folders that have data of another checkpoint, before anything stops for its start.
 
         Raises:
             NotReady: `SinkFolderTaken`.
         """
         session, query = supervised.session, supervised.query
-        planned = newest(Directory(session, build.checkpoint(self._graph, query)) / "offsets")
+        checkpoint = build.checkpoint(self._graph, query)
+        if isinstance(built, BatchQuery):
+            plans = Directory(session, BatchJournal(session, checkpoint).path) / PLANNED
+        else:
+            plans = Directory(session, checkpoint) / "offsets"
         for sink in query.to:
             if sink.files:
                 subject = f"queries[{query.name}].to[{sink.name}]"
-                orphan_files.refuse_foreign(session, sink.files.path, planned, sink.choice(), subject)
+                orphan_files.refuse_foreign(session, sink.files.path, plans, sink.choice(), subject)
 
     def started(self, supervised: SupervisedQuery, built: BuiltQuery) -> Execution:
         """Start the built query."""

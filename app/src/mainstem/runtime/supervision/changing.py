@@ -143,9 +143,10 @@ def _taken(
     """Query -> that a sink's folder has data of another checkpoint, before a query stops for it."""
     errors = {}
     for each in queries:
-        if each.query.name in moved and not isinstance(built[each.query.name], BatchQuery):
+        plan = built[each.query.name]
+        if each.query.name in moved and not isinstance(plan, BatchQuery):
             try:
-                starter.refuse_taken(each)
+                starter.refuse_taken(each, plan)
             except NotReady as error:
                 errors[each.query.name] = error
     return errors

@@ -3,7 +3,8 @@
 import json
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -106,14 +107,38 @@ def _event(method: str, event: Any) -> Any:
     return kinds[method].fromJObject(event)
 
 
+def look(names: Sequence[str]) -> None:
+    """Return if the listeners' modules can be imported and have what creates them; creates none.
+
+    Raises:
+        NotReady: `ListenerNotFound`.
+    """
+    for name in names:
+        with _explained(name):
+            if not callable(_maker(name)):
+                raise TypeError("it cannot be called")
+
+
 def _create(name: str) -> spark.StreamingQueryListener:
-    module, _, kind = name.partition(":")
-    try:
-        listener = getattr(import_module(module), kind)()
-    except (Exception, SystemExit) as error:
-        message = f"the listener {name!r} cannot be created: {code.error_line(error)}"
-        raise NotReady(message, reason=reasons.LISTENER_NOT_FOUND) from error
+    with _explained(name):
+        listener = _maker(name)()
     if not isinstance(listener, spark.StreamingQueryListener):
         message = f"the listener {name!r} is not a pyspark.sql.streaming.StreamingQueryListener"
         raise NotReady(message, reason=reasons.LISTENER_NOT_FOUND)
     return listener
+
+
+def _maker(name: str) -> Any:
+    """The class of a listener."""
+    module, _, kind = name.partition(":")
+    return getattr(import_module(module), kind)
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """A context in which a listener is imported or created."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        message = f"the listener {name!r} cannot be created: {code.error_line(error)}"
+        raise NotReady(message, reason=reasons.LISTENER_NOT_FOUND) from error

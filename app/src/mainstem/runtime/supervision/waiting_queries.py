@@ -34,14 +34,17 @@ class WaitingQueries:
         session: the application's session.
         graph: the graph of the document.
         clock: the time of the run.
+        inputs: looks for the inputs; by default all must exist.
 
     Attributes:
         graph: as above, until `begin`; a query that is suspended in it writes nothing.
     """
 
-    def __init__(self, session: SparkSession, graph: Graph, clock: Clock) -> None:
+    def __init__(
+        self, session: SparkSession, graph: Graph, clock: Clock, inputs: Inputs | None = None
+    ) -> None:
         self._clock = clock
-        self._inputs = Inputs(session, graph)
+        self._inputs = inputs or Inputs(session, graph)
         self._poller = InputPoller(self._inputs, clock)
         self._awaited: Mapping[str, Sequence[Writer]] = {}
         self._log = logs.get("mainstem")
