@@ -126,9 +126,11 @@ def test_a_rewound_query_does_not_start_on_a_folder_that_has_its_later_batches(
     assert refused.value.reason == "SinkFolderTaken"
 
 
+@pytest.mark.parametrize("existing", ["", "out", "out/_spark_metadata"])
 def test_the_log_of_a_new_folder_of_files_has_entries_for_the_batches_before_it(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, existing: str
 ) -> None:
+    (tmp_path / existing).mkdir(parents=True, exist_ok=True)
     log = tmp_path / "out" / "_spark_metadata"
     for name in ("offsets", "commits"):
         folder = tmp_path / "checkpoint" / name

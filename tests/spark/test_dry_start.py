@@ -76,12 +76,11 @@ class Rehearsing(Stage):
         yield self.spark.newSession()
 
     def files_now(self) -> dict[str, tuple[int, int]]:
-        """Path -> size and time of each file, but for hidden ones of this machine's file system."""
-        found_files = (each for each in self.folder.rglob("*") if each.is_file())
+        """Path -> size and time of each file, and of each folder that it exists."""
         return {
-            str(each): ((info := each.stat()).st_size, info.st_mtime_ns)
-            for each in found_files
-            if ".mainstem-probe" not in each.name
+            str(each): ((info := each.stat()).st_size, info.st_mtime_ns) if each.is_file() else (0, 0)
+            for each in self.folder.rglob("*")
+            if ".mainstem-probe" not in each.name and each.name != "checkpoints"
         }
 
     def has(self, word: str) -> bool:
@@ -170,6 +169,13 @@ def _a_batch_into_a_folder_with_data(spec: dict[str, Any]) -> None:
     spec["queries"].append({"name": "once", "from": "static", "to": to})
 
 
+def _a_second_folder_that_is_taken(spec: dict[str, Any]) -> None:
+    _a_batch_into_a_folder_with_data(spec)
+    foreign = spec["queries"].pop()["to"]
+    new = {"name": "new", "json": {"path": f"{Path(spec['checkpoints']['location']).parent}/new"}}
+    spec["queries"].append({"name": "both", "from": "words", "to": [new, *foreign]})
+
+
 def _other_grouping(spec: dict[str, Any]) -> None:
     spec["views"][0]["sql"] = COUNTS.format("v", "v")
 
@@ -182,6 +188,7 @@ def _other_grouping(spec: dict[str, Any]) -> None:
         (_other_grouping, reasons.CHECKPOINT_INCOMPATIBLE),
         (_a_folder_ahead, reasons.SINK_FOLDER_TAKEN),
         (_a_batch_into_a_folder_with_data, reasons.SINK_FOLDER_TAKEN),
+        (_a_second_folder_that_is_taken, reasons.SINK_FOLDER_TAKEN),
     ],
 )
 def test_a_document_that_does_not_fit_its_checkpoint_or_folder_is_refused(
@@ -239,7 +246,9 @@ def test_a_query_that_awaits_its_writer_is_accepted_although_it_runs(stage: Rehe
     assert absent.reason == reasons.WRITER_NOT_ENDED
 
 
-@pytest.mark.parametrize("listener", ["nowhere:Listener", "shop:Nowhere", "shop:NOT_CALLABLE"])
+@pytest.mark.parametrize(
+    "listener", ["nowhere:Listener", "shop:Nowhere", "shop:NOT_CALLABLE", "builtins:dict"]
+)
 def test_a_listener_that_cannot_be_created_is_refused(stage: Rehearsing, listener: str) -> None:
     with pytest.raises(NotReady) as error:
         stage.dry(stage.spec() | {"listeners": [listener]})

@@ -11,6 +11,7 @@ from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
+from mainstem.language.model.queries import Query
 from mainstem.language.requirements import running as required
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clock import Clock
@@ -39,7 +40,7 @@ def run(
     """Check a document against Spark, the stores, the servers and the checkpoints.
 
     The folder `checkpoints.location` is made, and a probe in it comes and goes. Nothing else is written: no topic, no table, no
-    checkpoint and no owner record. The user's code runs as far as Spark's analysis needs it.
+    checkpoint and no owner record. The user's code runs as far as building the queries needs it.
 
     Args:
         document: the document.
@@ -57,7 +58,6 @@ def run(
     """
     if unready := readiness.before_session(document.graph):
         raise not_ready(unready)
-    listeners.look(document.graph.spec.listeners)
     silent = checks.check_servers(document.graph)
     with opened(document, document.graph) as spark:
         try:
@@ -74,6 +74,7 @@ def _checked(
     silent: Collection[str],
     running: Graph | None,
 ) -> dict[str, Absent | None]:
+    listeners.look(document.graph.spec.listeners)
     ready, unready = admit(spark, document)
     graph = ready.graph
     checks.check_checkpoint_store(spark, graph)
@@ -108,9 +109,16 @@ def _refuse_waiting(
         absent, now = each.absent, runs.get(each.query.name)
         if absent is None or now is None or absent.reason == reasons.WRITER_NOT_ENDED:
             continue
-        with analysis.guarded(each):
-            if absent.outage or inputs.absent(now, {}) is None:
-                raise NotReady(absent.message, reason=absent.reason, transient=True)
+        if absent.outage or not _waits(inputs, now):
+            analysis.refusals.add(each, NotReady(absent.message, reason=absent.reason, transient=True))
+
+
+def _waits(inputs: Inputs, query: Query) -> bool:
+    """Whether an input of a query is known to be missing. The session may lack what reaches another document's inputs."""
+    try:
+        return inputs.absent(query, {}) is not None
+    except NotReady:
+        return False
 
 
 def _build(starter: Starter, analysis: Analysis, queries: Sequence[SupervisedQuery]) -> None:

@@ -239,7 +239,7 @@ def _spark_sink(session: SparkSession, sink: Sink, native: Native, mode: str) ->
     jvm: Any = session._jvm  # noqa: SLF001
     kind = jvm.org.apache.spark.sql.execution.datasources.DataSource
     to_scala = jvm.org.apache.spark.api.python.PythonUtils
-    spark_sink = kind(
+    source = kind(
         session._jsparkSession,  # noqa: SLF001
         native.format,
         getattr(kind, "$lessinit$greater$default$3")(),
@@ -249,9 +249,19 @@ def _spark_sink(session: SparkSession, sink: Sink, native: Native, mode: str) ->
         to_scala.toScalaMap(native.options),
         getattr(kind, "$lessinit$greater$default$8")(),
         getattr(kind, "$lessinit$greater$default$9")(),
-    ).createSink(_mode(jvm, mode))
+    )
+    # Of files Spark makes the log of the folder here, from which on readers see no file that the log does not list. So only the
+    # first batch does it: until then somebody else's folder may still be refused.
+    spark_sink = None if sink.files else source.createSink(_mode(jvm, mode))
     shaped = shaper(session, sink)
-    return lambda batch, batch_id: spark_sink.addBatch(batch_id, shaped(batch)._jdf)  # noqa: SLF001
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        nonlocal spark_sink
+        if spark_sink is None:
+            spark_sink = source.createSink(_mode(jvm, mode))
+        spark_sink.addBatch(batch_id, shaped(batch)._jdf)  # noqa: SLF001
+
+    return write
 
 
 def _mode(jvm: Any, mode: str) -> Any:

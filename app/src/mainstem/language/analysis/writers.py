@@ -97,7 +97,7 @@ def _share_server(graph: Graph, sink: ConnectorKind, read: ConnectorKind) -> boo
 def _servers(graph: Graph, connector: ConnectorKind) -> set[str]:
     connection = next(each for each in graph.spec.connections if each.name == connector.connection_name)
     if connection.kafka:
-        return {server.strip() for server in connection.kafka.bootstrap_servers.split(",")}
+        return connection.kafka.servers
     return {connection.jdbc.url} if connection.jdbc else set()
 
 

@@ -84,6 +84,11 @@ class KafkaConnection(ConnectionKind):
     properties: Options = Field(default_factory=dict)
     """Client properties for every consumer, producer and admin client, without the prefix `kafka.`."""
 
+    @property
+    def servers(self) -> set[str]:
+        """The servers, each as `host:port`."""
+        return {server.strip() for server in self.bootstrap_servers.split(",")}
+
     def required_secrets(self) -> Iterator[tuple[str, str]]:
         """User name and password, and the trusted authorities."""
         if self.security and self.security.sasl:

@@ -46,7 +46,7 @@ def _begin(session: SparkSession, folder: str, committed: int) -> None:
     """Add an empty entry for each committed batch, if the sink's folder does not exist or is empty."""
     target = Directory(session, folder)
     # Files of another writer that are newer than a logged batch would look like those of an unfinished batch.
-    if target.exists() and target.files():
+    if target.exists() and any(target.files()):
         return
     log = target / SINK_LOG
     first, batches = entries_before(committed, int(session.conf.get(_INTERVAL, "10")))

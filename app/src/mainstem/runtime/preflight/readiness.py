@@ -58,10 +58,13 @@ def in_session(
 
 
 def topics_to_make(graph: Graph) -> dict[str, set[str]]:
-    """Connection -> the topics that `in_session` makes if they do not exist."""
-    queries = running(graph)
-    names = [each.name for each in graph.spec.connections if each.kafka]
-    return {name: {topic for query in queries for topic in _topics(query, name)} for name in names}
+    """Connection -> the topics that `in_session` makes there if they do not exist, by any connection to one of its servers."""
+    servers = {each.name: each.kafka.servers for each in graph.spec.connections if each.kafka}
+    made = {name: {topic for query in running(graph) for topic in _topics(query, name)} for name in servers}
+    return {
+        name: {topic for other, topics in made.items() if servers[other] & servers[name] for topic in topics}
+        for name in servers
+    }
 
 
 def suspend_unready(document: Document, errors: Mapping[str, NotReady]) -> Document:

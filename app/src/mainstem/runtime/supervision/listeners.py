@@ -108,24 +108,31 @@ def _event(method: str, event: Any) -> Any:
 
 
 def look(names: Sequence[str]) -> None:
-    """Return if the listeners' modules can be imported and have what creates them; creates none.
+    """Return if the listeners' modules can be imported and have what creates them; creates none, so a constructor may still fail.
 
     Raises:
         NotReady: `ListenerNotFound`.
     """
     for name in names:
         with _explained(name):
-            if not callable(_maker(name)):
+            maker = _maker(name)
+            if not callable(maker):
                 raise TypeError("it cannot be called")
+        if isinstance(maker, type):
+            _require(name, is_listener=issubclass(maker, spark.StreamingQueryListener))
 
 
 def _create(name: str) -> spark.StreamingQueryListener:
     with _explained(name):
         listener = _maker(name)()
-    if not isinstance(listener, spark.StreamingQueryListener):
+    _require(name, is_listener=isinstance(listener, spark.StreamingQueryListener))
+    return listener
+
+
+def _require(name: str, *, is_listener: bool) -> None:
+    if not is_listener:
         message = f"the listener {name!r} is not a pyspark.sql.streaming.StreamingQueryListener"
         raise NotReady(message, reason=reasons.LISTENER_NOT_FOUND)
-    return listener
 
 
 def _maker(name: str) -> Any:
