@@ -70,7 +70,7 @@ def writer(
         database.run([target.probe()])
         if sink.upsert and sink.upsert.allow_null_keys:
             database.check_null_keys(target, sink.upsert.keys)
-        database.refused(target.create_batches_table())
+        database.try_out(target.create_batches_table())
     is_made = False
 
     def write(batch: DataFrame, batch_id: int) -> None:
@@ -145,8 +145,8 @@ class _Database:
         self._execute(statements)
         self._connection.commit()
 
-    def refused(self, statements: Sequence[str]) -> None:
-        """Raise the error that `run` would raise; the database stays as it is."""
+    def try_out(self, statements: Sequence[str]) -> None:
+        """Run statements, and undo them: the database stays as it is."""
         self._execute(statements)
         self._connection.rollback()
 
