@@ -1,6 +1,5 @@
 """The admission webhook of the real operator: the API server calls it over TLS on the loopback address."""
 
-import base64
 import json
 import re
 import ssl
@@ -13,9 +12,10 @@ from typing import Any
 
 import pytest
 from apiserver.operatorbed import SPEC, Bed, Operator, Ours, until, windowed
+from apiserver.webhook_objects import NAMESPACE, WebhookObjects
 from chart.rendering import objects
 from harness.process import free_port
-from kubernetes.client import AdmissionregistrationV1Api, ApiException
+from kubernetes.client import ApiException
 from mainstem_operator.admission.certificates import LIFETIME, Certificates, issue, needs_renewal
 from mainstem_operator.admission.webhook import server_names
 from mainstem_operator.manifests.rbac import (
@@ -27,26 +27,24 @@ from mainstem_operator.manifests.rbac import (
 
 
 NAME = "mainstem-webhook"
-NAMESPACE = "default"
-BEGIN = b"-----BEGIN CERTIFICATE-----"
 HOSTS = server_names(NAMESPACE, NAME)
 INVALID = SPEC | {"checkpoints": {"location": "/tmp/checkpoints"}}
 
 
-class Webhook:
+class Webhook(WebhookObjects):
     """The operator's process with the webhook, and the objects that the chart creates for it."""
 
     def __init__(self, bed: Bed, port: int, operator: Operator, user: Path) -> None:
-        self.bed, self.port, self.operator = bed, port, operator
+        super().__init__(bed, NAME)
+        self.port, self.operator = port, operator
         self._user = user
-        self._hooks = AdmissionregistrationV1Api(bed.client)
 
     def install(self) -> None:
         [hook] = [
             each for each in objects({"webhook": {"enabled": True}}) if each["kind"].startswith("Validating")
         ]
         client = {"url": f"https://127.0.0.1:{self.port}/validate"}
-        self._hooks.create_validating_webhook_configuration(
+        self.hooks.create_validating_webhook_configuration(
             hook | {"webhooks": [each | {"clientConfig": client} for each in hook["webhooks"]]}
         )
         self.bed.core.create_namespaced_secret(NAMESPACE, {"metadata": {"name": NAME}})
@@ -56,24 +54,13 @@ class Webhook:
         return started(self.bed, self._user, MAINSTEM_POD_NAME="standby")
 
     def remove(self) -> None:
-        self._hooks.delete_validating_webhook_configuration(NAME)
+        self.hooks.delete_validating_webhook_configuration(NAME)
         self.bed.core.delete_namespaced_secret(NAME, NAMESPACE)
-
-    def certificates(self) -> Certificates | None:
-        """Those of the Secret."""
-        secret = self.bed.core.read_namespaced_secret(NAME, NAMESPACE)
-        return Certificates.of_secret({"data": secret.data})
-
-    def trusted(self) -> set[bytes]:
-        """The authorities that the API server trusts."""
-        [hook] = self._hooks.read_validating_webhook_configuration(NAME).webhooks
-        bundle = base64.b64decode(hook.client_config.ca_bundle or "")
-        return {BEGIN + each for each in bundle.split(BEGIN)[1:]}
 
     def trust_nobody(self) -> None:
         """Let the API server know no authority."""
         remove = {"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}
-        self._hooks.patch_validating_webhook_configuration(NAME, [remove])
+        self.hooks.patch_validating_webhook_configuration(NAME, [remove])
 
     def serves(self, certificates: Certificates) -> bool:
         try:

@@ -1,7 +1,6 @@
 """Replicas of the operator that keep the webhook's certificate, in every order, on a real API server and by the test's clock."""
 
 import asyncio
-import base64
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -9,9 +8,9 @@ from typing import Any
 
 import pytest
 from apiserver.operatorbed import Bed
+from apiserver.webhook_objects import NAMESPACE, WebhookObjects
 from kubernetes.aio import client as aio
 from kubernetes.aio.config.kube_config import load_kube_config
-from kubernetes.client import AdmissionregistrationV1Api
 from mainstem_operator.admission.certificate_keeper import CertificateKeeper
 from mainstem_operator.admission.certificates import LIFETIME, OVERLAP, Certificates, issue
 from mainstem_operator.admission.reach import Reach
@@ -21,19 +20,16 @@ from mainstem_operator.api.kubernetes_api import WEBHOOKS, ApiRejection, Kind, K
 from mainstem_operator.manifests.rbac import Permission, to_webhook_configuration, to_webhook_secret
 
 
-NAMESPACE = "default"
 HOSTS = ("w.default.svc", "127.0.0.1")
-BEGIN = b"-----BEGIN CERTIFICATE-----"
 
 
-class Chart:
+class Chart(WebhookObjects):
     """The objects that the chart creates for a webhook, which no request reaches."""
 
     def __init__(self, bed: Bed, name: str) -> None:
-        self.bed, self.name = bed, name
+        super().__init__(bed, name)
         self.now = datetime.now(UTC)
         self.user(name, to_webhook_secret(name))
-        self._hooks = AdmissionregistrationV1Api(bed.client)
         rules = [
             {
                 "apiGroups": ["nowhere.example"],
@@ -49,7 +45,7 @@ class Chart:
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
         }
-        self._hooks.create_validating_webhook_configuration({"metadata": {"name": name}, "webhooks": [hook]})
+        self.hooks.create_validating_webhook_configuration({"metadata": {"name": name}, "webhooks": [hook]})
         bed.core.create_namespaced_secret(NAMESPACE, {"metadata": {"name": name}})
 
     def user(self, name: str, to_secret: tuple[Permission, ...]) -> None:
@@ -58,7 +54,7 @@ class Chart:
         self._kubeconfig = self.bed.user(name, rights, {NAMESPACE: to_secret})
 
     def remove(self) -> None:
-        self._hooks.delete_validating_webhook_configuration(self.name)
+        self.hooks.delete_validating_webhook_configuration(self.name)
         self.bed.core.delete_namespaced_secret(self.name, NAMESPACE)
 
     def write(self, certificates: Certificates | None) -> None:
@@ -67,21 +63,9 @@ class Chart:
         change = [{"op": "add", "path": "/data", "value": data}]
         self.bed.core.patch_namespaced_secret(self.name, NAMESPACE, change)
 
-    def certificates(self) -> Certificates | None:
-        """Those of the Secret."""
-        return Certificates.of_secret(
-            {"data": self.bed.core.read_namespaced_secret(self.name, NAMESPACE).data}
-        )
-
-    def trusted(self) -> set[bytes]:
-        """The authorities that API servers trust."""
-        [hook] = self._hooks.read_validating_webhook_configuration(self.name).webhooks
-        bundle = base64.b64decode(hook.client_config.ca_bundle or "")
-        return {BEGIN + each for each in bundle.split(BEGIN)[1:]}
-
     def versions(self) -> tuple[str, str]:
         """The resource versions of both objects."""
-        configuration = self._hooks.read_validating_webhook_configuration(self.name)
+        configuration = self.hooks.read_validating_webhook_configuration(self.name)
         secret = self.bed.core.read_namespaced_secret(self.name, NAMESPACE)
         return configuration.metadata.resource_version, secret.metadata.resource_version
 

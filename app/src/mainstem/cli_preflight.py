@@ -53,8 +53,8 @@ def preflight(
         from mainstem.checkpoints.owner import DriverIdentity
         from mainstem.runtime import dry_start
         from mainstem.runtime.clock import Clock
+        from mainstem.runtime.local_sessions import LocalSessions, folder_of
         from mainstem.runtime.preflight import user_modules
-        from mainstem.trial.sessions import LocalSessions, folder_of
 
         user_modules.add_folder(folder_of(document))
         opened = LocalSessions(cores, heap, verbose)

@@ -83,8 +83,8 @@ def trial(
         file = new
         after = read(new, overrides)
         _check_names(after.pipeline, queries)
+        from mainstem.runtime.local_sessions import LocalSessions
         from mainstem.trial import command, outcome
-        from mainstem.trial.sessions import LocalSessions
 
         opened = LocalSessions(cores, heap, verbose)
         trials = command.run(before, after, opened, batches=batches, names=queries, keep=keep)

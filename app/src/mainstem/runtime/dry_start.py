@@ -1,7 +1,6 @@
 """A dry start: checks everything that a start of a document checks, and starts nothing. The pipeline may run meanwhile."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -15,6 +14,7 @@ from mainstem.language.model.queries import Query
 from mainstem.language.requirements import running as required
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clock import Clock
+from mainstem.runtime.local_sessions import Opener
 from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.preflight.inputs import Absent, Inputs
 from mainstem.runtime.query.analysis import Analysis
@@ -26,13 +26,9 @@ from mainstem.runtime.supervision import listeners
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
-Opened = Callable[[Document, Graph], AbstractContextManager[SparkSession]]
-"""Opens the session of a document."""
-
-
 def run(
     document: Document,
-    opened: Opened,
+    opened: Opener,
     driver: DriverIdentity,
     clock: Clock,
     running: Graph | None = None,

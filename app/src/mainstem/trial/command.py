@@ -14,14 +14,14 @@ from mainstem.changes.transition import continued
 from mainstem.errors import MainstemError, NotReady, SpecInvalid
 from mainstem.language.document import Document
 from mainstem.runtime.failures.classification import classify
-from mainstem.runtime.preflight import readiness
+from mainstem.runtime.local_sessions import Opener
+from mainstem.runtime.preflight import checks, readiness
 from mainstem.runtime.spark import scratch
 from mainstem.trial import forks, sessions, tables
 from mainstem.trial.documents import without_effects
 from mainstem.trial.outcome import Outcome, QueryTrial, SideResult
 from mainstem.trial.replay import Side, replay
 from mainstem.trial.selection import Candidate, chosen
-from mainstem.trial.sessions import Opener
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,12 @@ class _Trial:
         """Query of the new document -> its trial."""
         old, new = self._old, self._new
         shared = sessions.needs(old.document, old.graph) == sessions.needs(new.document, new.graph)
+        checks.check_servers(old.graph)
         with opened(old.document, old.graph) as spark:
             control = self._side(spark, old, lambda each: each.candidate.old.name)
             if shared:
                 return self._compared(spark, control)
+        checks.check_servers(new.graph)
         with opened(new.document, new.graph) as spark:
             return self._compared(spark, control)
 

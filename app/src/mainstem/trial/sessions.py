@@ -1,66 +1,11 @@
-"""The Spark sessions of a trial: one for both documents if they need the same one, otherwise one after the other."""
+"""Whether two documents of a trial can share one Spark session."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, Final
-
-from pyspark.sql import SparkSession
+from typing import Any
 
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.requirements import required_connections
-from mainstem.runtime.preflight import checks, user_modules
-from mainstem.runtime.spark import session
-from mainstem.runtime.spark.environment import this_machine
-
-
-_OWNED: Final = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "false"}
-"""Properties of the sessions: they show no page, and write no log beside that of the pipeline."""
-
-Opener = Callable[[Document, Graph], AbstractContextManager[SparkSession]]
-"""Opens the session of a document without effects."""
-
-
-@dataclass(frozen=True)
-class LocalSessions:
-    """Opens sessions on this machine.
-
-    Attributes:
-        cores: threads for tasks; None for all cores.
-        heap: size of the Java heap.
-        verbose: show Spark's INFO lines.
-    """
-
-    cores: int | None = None
-    heap: str = "2g"
-    verbose: bool = False
-
-    @contextmanager
-    def __call__(self, document: Document, graph: Graph) -> Iterator[SparkSession]:
-        """A session with the stores, secrets and properties of the document.
-
-        Raises:
-            NotReady: a server does not answer, or as `session.open_session` does.
-        """
-        code = folder_of(document)
-        with _importable(code):
-            checks.check_servers(graph)
-            environment = replace(this_machine(cores=self.cores, heap=self.heap, code=code), owned=_OWNED)
-            # Standard output is reserved for the report, which may be JSON.
-            with session.open_session(
-                graph, environment, output=partial(print, file=sys.stderr), verbose=self.verbose
-            ) as spark:
-                yield spark
-
-
-def folder_of(document: Document) -> Path:
-    """The folder of the document's file, with the user's Python modules."""
-    return Path(document.file).absolute().parent
+from mainstem.runtime.local_sessions import folder_of
 
 
 def needs(document: Document, graph: Graph) -> tuple[Any, ...]:
@@ -75,21 +20,3 @@ def needs(document: Document, graph: Graph) -> tuple[Any, ...]:
         spec.time_zone,
         spec.functions,
     )
-
-
-@contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """A context in which the modules of a folder can be imported; another folder may have other modules of the same names."""
-    path, variable, known = list(sys.path), os.environ.get("PYTHONPATH"), set(sys.modules)
-    user_modules.add_folder(folder)
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        os.environ.pop("PYTHONPATH", None)
-        if variable is not None:
-            os.environ["PYTHONPATH"] = variable
-        for name in set(sys.modules) - known:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and Path(file).is_relative_to(folder):
-                del sys.modules[name]

@@ -133,7 +133,7 @@ def trusted(serving: Sequence[Certificates], known: bytes, now: datetime) -> byt
         if now < each.not_valid_after_utc
         and now < max(begin, each.not_valid_before_utc) + _CLOCKS_DIFFER + OVERLAP
     ]
-    kept = [*dict.fromkeys([*_newest_first(own), *_newest_first(others)])]
+    kept = [*dict.fromkeys([*own, *_newest_first(others)])]
     return b"".join(map(_pem, _newest_first(kept[:_MOST])))
 
 

@@ -6,7 +6,7 @@ own sinks, which store the batch's number with the rows. Kafka gets the batch ag
 """
 
 from collections.abc import Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -252,13 +252,14 @@ def _spark_sink(session: SparkSession, sink: Sink, native: Native, mode: str) ->
     )
     # Of files Spark makes the log of the folder here, from which on readers see no file that the log does not list. So only the
     # first batch does it: until then somebody else's folder may still be refused.
-    spark_sink = None if sink.files else source.createSink(_mode(jvm, mode))
+    create = partial(source.createSink, _mode(jvm, mode))
+    spark_sink = None if sink.files else create()
     shaped = shaper(session, sink)
 
     def write(batch: DataFrame, batch_id: int) -> None:
         nonlocal spark_sink
         if spark_sink is None:
-            spark_sink = source.createSink(_mode(jvm, mode))
+            spark_sink = create()
         spark_sink.addBatch(batch_id, shaped(batch)._jdf)  # noqa: SLF001
 
     return write
