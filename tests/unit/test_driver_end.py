@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from click.testing import CliRunner
+from documents import VALID
 from harness.waiting import LIMIT
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem import names
+from mainstem import names, reasons
 from mainstem.cli import main
+from mainstem.errors import NotReady
 from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.runtime import dry_start
 from mainstem.runtime.driver.termination import MAX_BYTES, text, write
 from mainstem.runtime.executor.decommission import main as decommission
 
@@ -49,14 +53,19 @@ def test_the_termination_message_holds_no_credential() -> None:
     assert "hunter2" not in text("failed", "R", "the broker answers password=hunter2", [])
 
 
-def test_a_termination_log_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
-    write(tmp_path / "nowhere" / "log", "text")
+def test_a_termination_log_that_cannot_be_written_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(names.ENV_TERMINATION_LOG, str(tmp_path / "nowhere" / "log"))
+    write("text")
 
 
-def run(tmp_path: Path, document: Path, **environment: str) -> tuple[int, Any, str]:
+def run(tmp_path: Path, document: Path, *options: str, **environment: str) -> tuple[int, Any, str]:
     log = tmp_path / "termination-log"
     result = CliRunner(catch_exceptions=False).invoke(
-        main, ["driver", str(document)], env={names.ENV_TERMINATION_LOG: str(log), **environment}
+        main,
+        ["driver", str(document), *options],
+        env={names.ENV_TERMINATION_LOG: str(log), **environment},
     )
     return result.exit_code, json.loads(log.read_text(encoding="utf-8")), result.output
 
@@ -78,15 +87,43 @@ def test_a_driver_outside_a_pod_is_rejected_with_advice(tmp_path: Path) -> None:
     assert json.loads(output)["reason"] == "NotADriverPod"
 
 
-def test_an_invalid_document_is_reported_by_its_first_problem(tmp_path: Path) -> None:
-    document = tmp_path / "p.yaml"
+@pytest.mark.parametrize("is_preflight", [False, True])
+def test_an_invalid_document_is_reported_by_its_first_problem(tmp_path: Path, *, is_preflight: bool) -> None:
+    document, running = tmp_path / "p.yaml", tmp_path / "running.yaml"
     document.write_text("kind: StreamingPipeline\n", encoding="utf-8")
-    code, message, output = run(tmp_path, document, **POD)
+    running.write_text(VALID["smallest"], encoding="utf-8")
+    options = ("--preflight-against", str(running)) if is_preflight else ()
+    code, message, output = run(tmp_path, document, *options, **POD)
     assert (code, message["outcome"], message["reason"]) == (3, "failed", "SpecInvalid")
+    assert message.get("retried") is (False if is_preflight else None)
     assert message["message"].startswith("apiVersion: "), "by its field: nobody has the file of the pod"
     assert str(document) not in message["message"] + output
     assert "more)" in message["message"]
     assert all(json.loads(line)["level"] == "error" for line in output.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retried"),
+    [
+        (NotReady("no answer", reason=reasons.PATH_NOT_FOUND, transient=True), 5, True),
+        (NotReady("another layout", reason=reasons.STATE_LAYOUT_CHANGED), 5, False),
+        (RuntimeError("not expected"), 1, True),
+    ],
+    ids=str,
+)
+def test_a_preflight_reports_whether_a_later_one_may_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, *, retried: bool
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(dry_start, "run", fail)
+    document = tmp_path / "p.yaml"
+    document.write_text(VALID["smallest"], encoding="utf-8")
+    ended, message, output = run(tmp_path, document, "--preflight-against", str(document), **POD)
+    assert (ended, message["outcome"], message["retried"]) == (code, "failed", retried)
+    assert message["message"] == (str(error) if code == 5 else "RuntimeError: not expected")
+    assert json.loads(output.splitlines()[-1])["level"] == "error"
 
 
 def test_commands_of_containers_are_hidden_and_describe_themselves() -> None:

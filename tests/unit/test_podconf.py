@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from harness.documents import pipeline_head
 from mainstem import names
+from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import NotReady
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.driver.pod import Pod
-from mainstem.runtime.driver.pod_conf import pod_environment
+from mainstem.runtime.driver.pod_conf import pod_environment, preflight_environment
 from mainstem.runtime.spark.conf import LOG4J, Machine, spark_conf
 
 
@@ -55,6 +56,22 @@ def conf(pod: Pod = POD, **spec: Any) -> dict[str, str]:
         environment.owned,
     )
     return spark_conf(document, machine)
+
+
+def test_a_preflight_has_the_cores_of_the_executors_and_starts_none() -> None:
+    pod = Pod.from_environment(ENVIRONMENT | {names.ENV_CLUSTER: "c1", names.ENV_PIPELINE_UID: "u1"})
+    document = pipeline(executors={"instances": 3, "cores": 2, "resources": resources("2Gi")})
+    environment = preflight_environment(document, pod)
+    assert environment.cores == 6
+    assert environment.heap == pod_environment(document, pod).heap
+    assert environment.driver("flights") == DriverIdentity("team/flights", "c1", "u1", 3)
+    assert sorted(environment.owned) == [
+        "spark.eventLog.enabled",
+        "spark.local.dir",
+        "spark.redaction.regex",
+        "spark.ui.enabled",
+    ]
+    assert environment.defaults == {}
 
 
 def resources(memory: str, **more: Any) -> dict[str, Any]:

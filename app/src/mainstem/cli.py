@@ -129,12 +129,23 @@ def run(
 
 @main.command(hidden=True)
 @click.argument("file", type=click.Path(dir_okay=False))
+@click.option(
+    "--preflight-against",
+    "running",
+    metavar="RUNNING",
+    type=click.Path(dir_okay=False),
+    help="Start nothing: check FILE as `mainstem preflight FILE --against RUNNING` does, as a driver of this pod.",
+)
 @verbose_option
-def driver(file: str, verbose: bool) -> None:
+def driver(file: str, running: str | None, verbose: bool) -> None:
     """Run the pipeline of FILE as the driver of a pod. The operator starts this command; on a machine use `mainstem run`.
 
     Environment variables describe the pod (MAINSTEM_NAMESPACE and others, see mainstem.names). Logs are JSON.
     """
+    if running is not None:
+        from mainstem.runtime.driver import preflight_pod
+
+        sys.exit(preflight_pod.main(file, running, verbose=verbose))
     from mainstem.runtime.driver.entry import main as drive
 
     sys.exit(drive(file, verbose=verbose))

@@ -63,6 +63,6 @@ def preflight(
         fail(error, read_file, verbose=verbose)
     except ImportError as error:
         fail_without_spark(error)
-    for line in dry_start.lines(file, waits):
-        click.echo(line)
+    for line in dry_start.lines(waits):
+        click.echo(f"{file}: {line}")
     sys.exit(0)

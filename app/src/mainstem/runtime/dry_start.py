@@ -127,10 +127,9 @@ def _build(starter: Starter, analysis: Analysis, queries: Sequence[SupervisedQue
         analysis.others(supervised.session)
 
 
-def lines(file: str, queries: Mapping[str, Absent | None]) -> list[str]:
-    """What a command shows: a line for each query."""
+def lines(queries: Mapping[str, Absent | None]) -> list[str]:
+    """What is shown of a document that would start: a line for each query."""
     return [
-        f"{file}: query {name}: "
-        + ("ready" if absent is None else f"waits: {absent.message} [{absent.reason}]")
+        f"query {name}: " + ("ready" if absent is None else f"waits: {absent.message} [{absent.reason}]")
         for name, absent in queries.items()
     ]

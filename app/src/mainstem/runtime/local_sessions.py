@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -15,11 +14,8 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.runtime.preflight import user_modules
 from mainstem.runtime.spark import session
-from mainstem.runtime.spark.environment import this_machine
+from mainstem.runtime.spark.environment import WITHOUT_PAGES, this_machine
 
-
-_OWNED: Final = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "false"}
-"""Properties of the sessions: they show no page, and write no log beside that of the pipeline."""
 
 Opener = Callable[[Document, Graph], AbstractContextManager[SparkSession]]
 """Opens the session of a document."""
@@ -48,7 +44,9 @@ class LocalSessions:
         """
         code = folder_of(document)
         with _importable(code):
-            environment = replace(this_machine(cores=self.cores, heap=self.heap, code=code), owned=_OWNED)
+            environment = replace(
+                this_machine(cores=self.cores, heap=self.heap, code=code), owned=WITHOUT_PAGES
+            )
             # Standard output is reserved for the report, which may be JSON.
             with session.open_session(
                 graph, environment, output=partial(print, file=sys.stderr), verbose=self.verbose

@@ -13,7 +13,6 @@ from typing import Any, Final
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from mainstem import logs, reasons
-from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import (
     DrainInterrupted,
     Fenced,
@@ -124,13 +123,7 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
             stop.listen()
             options.opened(spark)
             if not stop.requested:
-                environment = options.environment
-                driver = DriverIdentity(
-                    environment.owner(document.pipeline.name),
-                    environment.cluster,
-                    environment.uid,
-                    environment.attempt,
-                )
+                driver = options.environment.driver(document.pipeline.name)
                 ready, refused = admit(spark, ready)
                 unready = {**unready, **refused}
                 supervisor = Supervisor(
@@ -138,7 +131,7 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
                     ready.graph,
                     reporter.changed,
                     stop,
-                    environment.run,
+                    options.environment.run,
                     driver,
                     document.problem,
                     options.clock,

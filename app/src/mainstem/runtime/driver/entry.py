@@ -4,7 +4,6 @@ The run is that of `mainstem run`, with another environment (`pod_conf`) and oth
 Prometheus, the resource's status, the log as JSON, and the container's termination message for the operator.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,9 +27,9 @@ def main(file: str, *, verbose: bool) -> int:
     try:
         _run(file, stop, end, verbose=verbose)
     except MainstemError as error:
-        _log_error(error)
+        log_error(error)
         outcome = "interrupted" if isinstance(error, DrainInterrupted) else "failed"
-        end.came(outcome, error.reason, _words(error))
+        end.came(outcome, error.reason, termination.words(error))
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the operator gets a report of any error
         logs.get("mainstem").exception("an internal error of Mainstem", error=error)
@@ -60,11 +59,9 @@ class _End:
 
     def leave(self) -> None:
         """Write the termination message."""
-        file = Path(os.environ.get(names.ENV_TERMINATION_LOG) or names.TERMINATION_LOG)
         reason = self._reason or reasons.named(self._outcome.capitalize())
-        termination.write(
-            file, termination.text(self._outcome, reason, self._message or self._outcome, self._statuses)
-        )
+        message = self._message or self._outcome
+        termination.write(termination.text(self._outcome, reason, message, self._statuses))
 
 
 def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
@@ -103,18 +100,11 @@ def _run(file: str, stop: Stop, end: _End, *, verbose: bool) -> None:
     run(document, options, stop)
 
 
-def _log_error(error: MainstemError) -> None:
+def log_error(error: MainstemError) -> None:
+    """Log an error that ends the process; a line for each problem of a document."""
     log: Any = logs.get("mainstem")
     if isinstance(error, SpecInvalid):
         for problem in error.problems:
             log.error(problem.named(), reason=problem.reason)
     else:
         log.error(str(error), reason=error.reason)
-
-
-def _words(error: MainstemError) -> str:
-    """The error in one line. For an invalid document it is the first problem, by its field: nobody has the pod's file."""
-    if not isinstance(error, SpecInvalid):
-        return str(error)
-    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
-    return f"{error.problems[0].named()}{more}"

@@ -3,6 +3,7 @@
 Spark runs in client mode. The driver pod owns the executor pods, so Kubernetes deletes them with it.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from mainstem import names
@@ -18,7 +19,7 @@ from mainstem.language.model.deployment import (
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.runtime.driver.pod import Pod
 from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J, redaction
-from mainstem.runtime.spark.environment import Environment
+from mainstem.runtime.spark.environment import WITHOUT_PAGES, Environment
 
 
 _MIB: Final = 2**20
@@ -33,10 +34,7 @@ def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
         cores=spec.driver.cores if alone else most_executors(spec.executors) * spec.executors.cores,
         heap=f"{heap_mib(spec.driver.heap, spec.driver.resources, HEAP_OF_DRIVER)}m",
         defaults={} if alone else _PATIENCE,
-        owned=_COMMON
-        | {"spark.redaction.regex": redaction(pipeline)["spark.redaction.regex"]}
-        | {"spark.local.dir": f"{pod.scratch}/spark"}
-        | ({} if alone else _around(pipeline, pod)),
+        owned=_COMMON | _of_pod(pipeline, pod) | ({} if alone else _around(pipeline, pod)),
         memory=_CHANGES,
         address=None,
         namespace=pod.namespace,
@@ -45,6 +43,20 @@ def pod_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
         attempt=pod.attempt,
         run=pod.run,
     )
+
+
+def preflight_environment(pipeline: StreamingPipeline, pod: Pod) -> Environment:
+    """The environment in which a pod checks a document beside the running driver: with the cores of that, and without its pages
+    and executors.
+    """
+    return replace(pod_environment(pipeline, pod), defaults={}, owned=WITHOUT_PAGES | _of_pod(pipeline, pod))
+
+
+def _of_pod(pipeline: StreamingPipeline, pod: Pod) -> dict[str, str]:
+    return {
+        "spark.redaction.regex": redaction(pipeline)["spark.redaction.regex"],
+        "spark.local.dir": f"{pod.scratch}/spark",
+    }
 
 
 def most_executors(executors: Executors) -> int:

@@ -4,6 +4,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+from mainstem.checkpoints.owner import DriverIdentity
+
+
+WITHOUT_PAGES: Final = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "false"}
+"""Spark properties of a session that runs no pipeline: it shows no page, and writes no log beside that of the pipeline."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,10 @@ class Environment:
     def owner(self, pipeline: str) -> str:
         """The name under which a pipeline of this environment owns its tables and checkpoints."""
         return f"{self.namespace}/{pipeline}" if self.namespace else pipeline
+
+    def driver(self, pipeline: str) -> DriverIdentity:
+        """A driver of a pipeline in this environment, as owner records name it."""
+        return DriverIdentity(self.owner(pipeline), self.cluster, self.uid, self.attempt)
 
 
 def this_machine(*, cores: int | None = None, heap: str = "2g", code: Path | None = None) -> Environment:
