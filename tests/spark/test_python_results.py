@@ -11,7 +11,7 @@ import yaml
 from harness.documents import pipeline_head
 from harness.driver import DriverProcess
 from harness.pipebench import PipeBench
-from harness.sampling import only
+from harness.sampling import only, sampled
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -122,7 +122,11 @@ GAPS = {"from": "names", "keys": ["name"], "schema": "user STRING, gaps ARRAY<IN
 
 
 @pytest.mark.parametrize(
-    "code", [{"processor": "typed:Gaps"}, {"function": "typed:gaps", "stateSchema": "at TIMESTAMP"}], ids=str
+    "code",
+    sampled(
+        [{"processor": "typed:Gaps"}, {"function": "typed:gaps", "stateSchema": "at TIMESTAMP"}], every=2
+    ),
+    ids=str,
 )
 def test_times_in_state_are_those_of_the_rows(bench: PipeBench, code: dict[str, str]) -> None:
     view = {"name": "v", "state": GAPS | code}
