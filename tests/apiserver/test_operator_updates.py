@@ -100,6 +100,9 @@ def test_a_document_that_spark_refuses_never_stops_the_driver_nor_its_successor(
     assert ours.condition("SpecValid")["status"] == "True"
 
 
+@pytest.mark.full(
+    gate="unit/test_unchecked_documents.py::test_the_successor_of_a_driver_that_has_not_answered_starts_with_the_document_before"
+)
 def test_a_driver_that_dies_with_a_change_at_hand_is_followed_by_one_with_the_document_before(
     ours: Ours,
 ) -> None:

@@ -134,15 +134,14 @@ def test_a_document_that_starts_is_ready_before_its_first_start_and_after_batche
 def test_a_run_goes_on_beside_dry_starts(stage: Rehearsing) -> None:
     record = stage.folder / "checkpoints" / "count" / "_1.mainstem-document.json"
     with stage.running(**stage.spec()) as turning:
-        for word in "bc":
-            stage.put("in", json.dumps({"word": word, "v": 1}))
-            turning.until(partial(stage.has, word))
-            turning.until(record.exists)
-            assert stage.dry_beside_a_run(stage.spec()) == {"count": None, "copy": None}
-            with pytest.raises(NotReady) as error:
-                stage.dry_beside_a_run(stage.spec("upper(word)"))
-            assert error.value.reason == reasons.CHECKPOINT_INCOMPATIBLE
-    assert [row["n"] for row in stage.rows("counts")] == [1, 1, 1]
+        turning.until(record.exists)
+        assert stage.dry_beside_a_run(stage.spec()) == {"count": None, "copy": None}
+        with pytest.raises(NotReady) as error:
+            stage.dry_beside_a_run(stage.spec("upper(word)"))
+        assert error.value.reason == reasons.CHECKPOINT_INCOMPATIBLE
+        stage.put("in", json.dumps({"word": "b", "v": 1}))
+        turning.until(partial(stage.has, "b"))
+    assert [row["n"] for row in stage.rows("counts")] == [1, 1]
 
 
 def test_all_that_spark_refuses_is_shown_with_its_place(stage: Rehearsing) -> None:
