@@ -98,18 +98,22 @@ class Rehearsing(Stage):
             turning.to_the_end()
 
 
-@pytest.fixture
-def stage(spark: SparkSession, tmp_path: Path) -> Rehearsing:
-    stage = Rehearsing(spark.newSession(), tmp_path)
+def begun(spark: SparkSession, folder: Path) -> Rehearsing:
+    """A pipeline with one word to read."""
+    stage = Rehearsing(spark.newSession(), folder)
     stage.put("in", json.dumps({"word": "a", "v": 1}))
     return stage
+
+
+@pytest.fixture
+def stage(spark: SparkSession, tmp_path: Path) -> Rehearsing:
+    return begun(spark, tmp_path)
 
 
 @pytest.fixture(scope="module")
 def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Rehearsing, Path]:
     """A pipeline that has run, and a copy of its folder."""
-    stage = Rehearsing(spark.newSession(), tmp_path_factory.mktemp("ran"))
-    stage.put("in", json.dumps({"word": "a", "v": 1}))
+    stage = begun(spark, tmp_path_factory.mktemp("ran"))
     stage.run_once()
     return stage, shutil.copytree(stage.folder, tmp_path_factory.mktemp("copy") / "ran")
 

@@ -14,7 +14,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.runtime.preflight import user_modules
 from mainstem.runtime.spark import session
-from mainstem.runtime.spark.environment import WITHOUT_PAGES, this_machine
+from mainstem.runtime.spark.environment import WITHOUT_PAGES, Environment, this_machine
 
 
 Opener = Callable[[Document, Graph], AbstractContextManager[SparkSession]]
@@ -44,14 +44,14 @@ class LocalSessions:
         """
         code = folder_of(document)
         with _importable(code):
-            environment = replace(
-                this_machine(cores=self.cores, heap=self.heap, code=code), owned=WITHOUT_PAGES
-            )
-            # Standard output is reserved for the report, which may be JSON.
-            with session.open_session(
-                graph, environment, output=partial(print, file=sys.stderr), verbose=self.verbose
-            ) as spark:
+            machine = this_machine(cores=self.cores, heap=self.heap, code=code)
+            with opened(graph, replace(machine, owned=WITHOUT_PAGES), verbose=self.verbose) as spark:
                 yield spark
+
+
+def opened(graph: Graph, environment: Environment, *, verbose: bool) -> AbstractContextManager[SparkSession]:
+    """A session in an environment. Standard output is reserved for the report of the command, which may be JSON."""
+    return session.open_session(graph, environment, output=partial(print, file=sys.stderr), verbose=verbose)
 
 
 def folder_of(document: Document) -> Path:

@@ -33,7 +33,7 @@ def main(file: str, *, verbose: bool) -> int:
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - the operator gets a report of any error
         logs.get("mainstem").exception("an internal error of Mainstem", error=error)
-        end.came("failed", reasons.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        end.came("failed", reasons.INTERNAL_ERROR, termination.words(error))
         return int(Exit.INTERNAL)
     else:
         return int(Exit.OK)

@@ -4,10 +4,7 @@ It is `mainstem preflight` with what only a pod has: the owner of the checkpoint
 the container's termination message for the operator.
 """
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from mainstem import logs, reasons
@@ -40,7 +37,7 @@ def main(file: str, running: str, *, verbose: bool) -> int:
         return int(error.exit_code)
     except Exception as error:
         log.exception("an internal error of Mainstem", error=error)
-        words = f"{type(error).__name__}: {error}"
+        words = termination.words(error)
         termination.write(termination.text("failed", reasons.INTERNAL_ERROR, words, retried=True))
         return int(Exit.INTERNAL)
     for line in lines:
@@ -57,16 +54,13 @@ def _checked(file: str, running: str, *, verbose: bool) -> list[str]:
     from mainstem.runtime import dry_start
     from mainstem.runtime.clock import Clock
     from mainstem.runtime.driver.pod_conf import preflight_environment
-    from mainstem.runtime.spark import session
+    from mainstem.runtime.local_sessions import opened
 
     runs, document = read(running).graph, read(file)
     environment = preflight_environment(document.pipeline, pod)
 
-    @contextmanager
-    def opened(_document: Document, graph: Graph) -> Iterator["SparkSession"]:
-        output = partial(print, file=sys.stderr)
-        with session.open_session(graph, environment, output=output, verbose=verbose) as spark:
-            yield spark
+    def opener(_document: Document, graph: Graph) -> AbstractContextManager["SparkSession"]:
+        return opened(graph, environment, verbose=verbose)
 
     driver = environment.driver(document.pipeline.name)
-    return dry_start.lines(dry_start.run(document, opened, driver, Clock(), runs))
+    return dry_start.lines(dry_start.run(document, opener, driver, Clock(), runs))

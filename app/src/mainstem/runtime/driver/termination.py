@@ -61,8 +61,10 @@ def write(message: str) -> None:
         logs.get("mainstem").warning("the termination message cannot be written", file=str(file), error=error)
 
 
-def words(error: MainstemError) -> str:
+def words(error: Exception) -> str:
     """An error in one line. For an invalid document it is the first problem, by its field: nobody has the pod's file."""
+    if not isinstance(error, MainstemError):
+        return f"{type(error).__name__}: {error}"
     if not isinstance(error, SpecInvalid):
         return str(error)
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
