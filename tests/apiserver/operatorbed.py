@@ -486,6 +486,37 @@ class Ours:
             if pod.metadata.deletion_timestamp:
                 self._remove(pod)
 
+    def ends_beside(self, pod: Any, code: int, report: Mapping[str, Any]) -> None:
+        """End the container of a pod beside the driver on a node, with its own report."""
+        if not pod.spec.node_name:
+            target = {"metadata": {"name": pod.metadata.name}, "target": {"kind": "Node", "name": NODE}}
+            self.bed.core.create_namespaced_binding(self.namespace, target, _preload_content=False)
+        state = {
+            "exitCode": code,
+            "reason": "Error" if code else "Completed",
+            "startedAt": now(),
+            "finishedAt": now(),
+        }
+        container = {"name": "driver", "image": "i", "imageID": "i", "restartCount": 0, "ready": False}
+        container |= {"state": {"terminated": state | {"message": json.dumps(report)}}}
+        status = {"phase": "Failed" if code else "Succeeded", "containerStatuses": [container]}
+        self.bed.core.patch_namespaced_pod_status(pod.metadata.name, self.namespace, {"status": status})
+
+    def preflight(self) -> Any:
+        """The pod that checks a changed document; None if there is none."""
+        name = f"{self.name}-preflight"
+        return next((pod for pod in self.pods() if pod.metadata.name == name), None)
+
+    def passes_preflight(self) -> None:
+        """Let the pod report that a driver would start with the changed document."""
+        report = {
+            "outcome": "completed",
+            "reason": "Completed",
+            "message": "query show: ready",
+            "retried": False,
+        }
+        self.ends_beside(until(self.preflight, why="no preflight pod"), 0, report)
+
     def vanishes(self) -> None:
         for pod in self.pods():
             self._remove(pod)

@@ -190,6 +190,7 @@ def test_a_change_whose_dry_run_fails_is_reported_and_keeps_the_driver(
         until(lambda: ours.condition("SpecValid")["status"] == "False")
         assert "failed calling webhook" in ours.condition("SpecValid")["message"]
         assert [pod.metadata.uid for pod in ours.pods()] == [first.metadata.uid]
+    ours.passes_preflight()
     ours.await_driver_deletion()
 
 

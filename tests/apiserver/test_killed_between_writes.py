@@ -51,13 +51,21 @@ def kubelet_ends_the_driver(ours: Ours) -> None:
         ours.ends(0, "drained")
 
 
+def preflight_and_driver_end(ours: Ours) -> None:
+    """The changed document passes its preflight; then the driver drains."""
+    pod = ours.preflight()
+    if pod is not None and pod.status.phase == "Pending":
+        ours.passes_preflight()
+    kubelet_ends_the_driver(ours)
+
+
 def starting(attempt: int) -> Callable[[Ours], bool]:
-    """Whether the status has a driver of this start number, and its pod is there."""
+    """Whether the status has a driver of this start number, and its pod is there, and no pod beside it."""
 
     def holds(ours: Ours) -> bool:
         status = ours.status
         alive = [pod for pod in ours.pods() if not pod.metadata.deletion_timestamp]
-        attempts = [pod.metadata.annotations["mainstem.dev/attempt"] for pod in alive]
+        attempts = [pod.metadata.annotations.get("mainstem.dev/attempt") for pod in alive]
         there = (status.get("phase"), status.get("attempt")) == ("Starting", attempt)
         return there and attempts == [str(attempt)]
 
@@ -86,9 +94,9 @@ LIVES = {
     "replacement": Life(
         lambda ours: ours.start_running(),
         lambda ours: ours.change(timeZone="Europe/Zurich"),
-        kubelet_ends_the_driver,
+        preflight_and_driver_end,
         starting(2),
-        8,
+        11,
         2,
     ),
     "deletion": Life(
@@ -113,7 +121,8 @@ class Drivers:
             timeout_seconds=1,
         )
         added = (event["object"] for event in events if event["type"] == "ADDED")
-        return [pod.metadata.annotations["mainstem.dev/attempt"] for pod in added]
+        drivers = (pod for pod in added if pod.metadata.name == f"{self._ours.name}-driver")
+        return [pod.metadata.annotations["mainstem.dev/attempt"] for pod in drivers]
 
 
 @pytest.fixture
@@ -189,7 +198,7 @@ def described(ours: Ours, drivers: Drivers) -> dict[str, Any]:
         "conditions": {each["type"]: each["status"] for each in status.get("conditions", ())},
         "finalizers": about.get("finalizers"),
         "pods": [
-            (pod.metadata.name, pod.metadata.annotations["mainstem.dev/attempt"]) for pod in ours.pods()
+            (pod.metadata.name, pod.metadata.annotations.get("mainstem.dev/attempt")) for pod in ours.pods()
         ],
     }
 

@@ -61,6 +61,7 @@ def test_a_pipeline_goes_from_apply_to_ready_to_deleted(ours: Ours) -> None:
 def test_a_change_drains_and_starts_the_new_document(ours: Ours) -> None:
     first = ours.start_running()
     ours.change(timeZone="Europe/Zurich")
+    ours.passes_preflight()
     ours.await_driver_deletion()
     assert ours.phase("Draining")["revision"] == first.metadata.annotations["mainstem.dev/revision"]
     ours.ends(0, "drained")
@@ -280,6 +281,7 @@ def test_a_budget_of_an_older_release_is_replaced_at_the_next_start(ours: Ours) 
         ours.namespace, {"metadata": about, "spec": spec}, field_manager="mainstem-operator"
     )
     ours.change(timeZone="Europe/Zurich")
+    ours.passes_preflight()
     ours.await_driver_deletion()
     ours.ends(0, "drained")
     ours.pod(2)

@@ -120,6 +120,7 @@ def test_a_disruption_budget_of_a_user_is_kept_at_the_second_start(ours: Ours) -
     orders = Ours(ours.bed, ours.namespace, "orders")
     orders.start_running()
     orders.change(timeZone="Europe/Zurich")
+    orders.passes_preflight()
     orders.await_driver_deletion()
     orders.ends(0, "drained")
     orders.pod(2)

@@ -122,6 +122,7 @@ def test_a_change_that_the_watch_missed_is_read_by_the_resync(bed: Bed) -> None:
         ours.reports()
         ours.phase("Running")
         ours.change(timeZone="Europe/Zurich")
+        ours.passes_preflight()
         ours.await_driver_deletion()
         ours.ends(0, "drained")
         ours.pod(2)
@@ -137,6 +138,7 @@ def test_after_a_kill_within_a_change_the_change_continues(ours: Ours) -> None:
     at_any_moment(random.Random(3), 0.1)
     bed.operator.kill()
     bed.operator.up()
+    ours.passes_preflight()
     ours.await_driver_deletion()
     bed.operator.kill()
     ours.ends(0, "drained")
@@ -210,6 +212,7 @@ def test_the_operator_survives_an_outage_of_the_api_server(ours: Ours) -> None:
     new.create()
     new.pod(1)
     ours.change(timeZone="Europe/Zurich")
+    ours.passes_preflight()
     ours.await_driver_deletion()
     ours.ends(0, "drained")
     assert ours.pod(2).metadata.uid != first.metadata.uid

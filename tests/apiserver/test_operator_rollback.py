@@ -36,6 +36,7 @@ def is_rolled_back(ours: Ours) -> None:
 def test_an_image_that_does_not_exist_is_rolled_back_and_remembered(ours: Ours) -> None:
     first = healthy(ours, SPEC | {"restart": {"backoff": "1 second"}})
     ours.change(image="registry.example/missing:1", rollback=SOON)
+    ours.passes_preflight()
     ours.await_driver_deletion()
     ours.ends(0, "drained")
     failed = str(ours.pod(2).metadata.annotations["mainstem.dev/revision"])

@@ -1,10 +1,9 @@
 """The operator on a real API server tries a changed document in a pod of its own. The test plays the kubelet's part."""
 
-import json
 from typing import Any
 
 import pytest
-from apiserver.operatorbed import NODE, SPEC, Ours, now, until
+from apiserver.operatorbed import SPEC, Ours, until
 from apiserver.test_operator_updates import started, wanted
 from mainstem_operator.loop.apply import KEPT_REVISIONS
 
@@ -45,20 +44,7 @@ def trial(ours: Ours, phase: str) -> dict[str, Any]:
 
 def ends(ours: Ours, code: int, report: dict[str, Any]) -> None:
     """End the container of the trial pod on a node."""
-    pod = until(lambda: tried(ours), why="no trial pod")
-    if not pod.spec.node_name:
-        target = {"metadata": {"name": pod.metadata.name}, "target": {"kind": "Node", "name": NODE}}
-        ours.bed.core.create_namespaced_binding(ours.namespace, target, _preload_content=False)
-    state = {
-        "exitCode": code,
-        "reason": "Error" if code else "Completed",
-        "startedAt": now(),
-        "finishedAt": now(),
-    }
-    container = {"name": "driver", "image": "i", "imageID": "i", "restartCount": 0, "ready": False}
-    container |= {"state": {"terminated": state | {"message": json.dumps(report)}}}
-    status = {"phase": "Failed" if code else "Succeeded", "containerStatuses": [container]}
-    ours.bed.core.patch_namespaced_pod_status(pod.metadata.name, ours.namespace, {"status": status})
+    ours.ends_beside(until(lambda: tried(ours), why="no trial pod"), code, report)
 
 
 def healthy(ours: Ours) -> str:

@@ -172,6 +172,7 @@ def test_a_change_that_is_undone_meanwhile_stops_no_driver(ours: Ours) -> None:
 def test_a_change_that_only_a_new_driver_can_apply_replaces_it(ours: Ours) -> None:
     first = started(ours)
     ours.change(image="registry.example/other:2")
+    ours.passes_preflight()
     ours.await_driver_deletion()
     assert "only a new driver can apply spec.image" in ours.condition("DriverRunning")["message"]
     assert handed(ours) == {}

@@ -285,9 +285,10 @@ def test_the_new_field_replaces_only_the_driver_of_its_pipeline(upgrade: Upgrade
     first = ours.pod(1)
     assert "team" not in first.metadata.labels
     ours.change(driver={"template": TEMPLATE})
+    ours.passes_preflight()
     ours.await_driver_deletion()
     assert ours.phase("Draining")["attempt"] == 1
-    assert [(pod.metadata.uid, is_old(pod)) for pod in ours.pods()] == [(first.metadata.uid, True)]
+    assert (ours.pod().metadata.uid, is_old(ours.pod())) == (first.metadata.uid, True)
     ours.ends(0, "drained")
     second = ours.runs(2)
     ours.reports(attempt=2)

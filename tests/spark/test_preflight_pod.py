@@ -43,15 +43,22 @@ class Pod(Stage):
 
     def run_as(self, driver: DriverIdentity) -> None:
         """A driver reads what is there, and commits it."""
-        spec = self.spec()
-        spec["queries"][0]["trigger"] = {"availableNow": True}
+        spec = self.bounded("in")
         with self.running_document(self.document(**spec), driver) as turning:
             turning.to_the_end()
 
-    def check(self, spec: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """Exit code and termination message of the preflight, beside the document of `spec()`."""
+    def bounded(self, source: str) -> dict[str, Any]:
+        """The pipeline whose query ends by itself: it waits for no input."""
+        spec = self.spec(source=source)
+        spec["queries"][0]["trigger"] = {"availableNow": True}
+        return spec
+
+    def check(
+        self, spec: dict[str, Any], running: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Exit code and termination message of the preflight, beside the document of `spec()` or another one."""
         files = self.folder / "wanted.yaml", self.folder / "running.yaml"
-        for file, each in zip(files, (spec, self.spec()), strict=True):
+        for file, each in zip(files, (spec, running or self.spec()), strict=True):
             file.write_text(json.dumps(pipeline_head("staged") | {"spec": each}))
         code = preflight_pod.main(*map(str, files), verbose=False)
         message: dict[str, Any] = json.loads((self.folder / "termination-log").read_text())
@@ -93,8 +100,13 @@ def pod(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             5,
             {"outcome": "failed", "reason": "PathNotFound", "retried": True},
         ),
+        (
+            lambda pod: pod.bounded("nowhere"),
+            5,
+            {"outcome": "failed", "reason": "PathNotFound", "retried": True},
+        ),
     ],
-    ids=["ready", "refused", "its input is missing"],
+    ids=["ready", "refused", "its input is missing", "the input of a query that ends is missing"],
 )  # fmt: skip
 def test_the_termination_message_shows_the_result(
     pod: Pod, spec: Callable[[Pod], dict[str, Any]], code: int, message: dict[str, Any]
@@ -102,6 +114,18 @@ def test_the_termination_message_shows_the_result(
     ended, report = pod.check(spec(pod))
     assert (ended, report) == (code, report | message)
     assert set(report) == {"outcome", "reason", "message", "retried"}
+
+
+def test_a_running_document_that_this_image_refuses_changes_no_verdict(pod: Pod) -> None:
+    """The release before may have known a field that this one does not."""
+    assert pod.check(pod.spec(), running=pod.spec() | {"aFieldOfBefore": 1})[0] == 0
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused_for_good(pod: Pod) -> None:
+    pod.run_as(DriverIdentity("team/staged", "c1", "u1", 6))
+    pod.put("other", json.dumps({"word": "b"}))
+    code, message = pod.check(pod.spec(source="other"))
+    assert (code, message["reason"], message["retried"]) == (5, "CheckpointIncompatible", False)
 
 
 def test_a_checkpoint_belongs_to_the_pipeline_of_the_pod_and_to_no_other_one(pod: Pod) -> None:
@@ -114,5 +138,5 @@ def test_a_checkpoint_belongs_to_the_pipeline_of_the_pod_and_to_no_other_one(pod
         owner |= {"pipeline": other.pipeline, "cluster": other.cluster, "uid": other.uid}
         record.write_text(json.dumps(owner).ljust(1023) + "\n")
         code, message = pod.check(pod.spec())
-        assert (code, message["reason"], message["retried"]) == (5, "CheckpointInUse", False)
+        assert (code, message["reason"], message["retried"]) == (5, "CheckpointInUse", True)
         assert f"{other.cluster}/{other.pipeline}" in message["message"]

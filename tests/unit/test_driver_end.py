@@ -105,7 +105,9 @@ def test_an_invalid_document_is_reported_by_its_first_problem(tmp_path: Path, *,
 @pytest.mark.parametrize(
     ("error", "code", "retried"),
     [
-        (NotReady("no answer", reason=reasons.PATH_NOT_FOUND, transient=True), 5, True),
+        (NotReady("no such path", reason=reasons.PATH_NOT_FOUND), 5, True),
+        (NotReady("no answer", reason=reasons.BROKER_UNREACHABLE), 5, True),
+        (NotReady("it does not fit", reason=reasons.CHECKPOINT_INCOMPATIBLE), 5, False),
         (NotReady("another layout", reason=reasons.STATE_LAYOUT_CHANGED), 5, False),
         (RuntimeError("not expected"), 1, True),
     ],

@@ -23,6 +23,7 @@ from mainstem.names import UPDATE, UPDATE_NUMBER
 from mainstem.reasons import POD_REFUSED
 from mainstem_operator.decisions import rollback, unchecked
 from mainstem_operator.decisions.actions import Plan
+from mainstem_operator.decisions.beside import preflights
 from mainstem_operator.decisions.checkpoints import guarded, in_use, remains
 from mainstem_operator.decisions.health import has_begun
 from mainstem_operator.decisions.history import driver_history
@@ -31,12 +32,15 @@ from mainstem_operator.decisions.pipeline_status import DRIVERS_PART
 from mainstem_operator.decisions.plan import plan
 from mainstem_operator.decisions.revisions import protected
 from mainstem_operator.manifests import pods
+from mainstem_operator.manifests.preflight_pod import preflight_pod
 from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed import hand_overs, pod_status, trials
+from mainstem_operator.observed import preflights as checked
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.conditions import AT_REST, ENDED, parsed, timestamp
 from mainstem_operator.observed.observation import Observation, last_revision, report_of, running_revision
-from mainstem_operator.observed.rejections import Refusal
+from mainstem_operator.observed.preflights import PreflightPod
+from mainstem_operator.observed.rejections import FailedPod, Refusal
 from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.observed.unanswered import REPEATEDLY
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult, validate
@@ -63,6 +67,8 @@ TRIALS: list[dict[str, Any]] = [
     for document in DOCUMENTS[:3]
     for settings in ({"timeout": "10 minutes"}, {"promotion": "Automatic"})
 ]
+PREFLIGHT_ENDS = [(0, False), (3, False), (5, False), (5, True), (1, True), (137, None), (0, None), (2, None)]
+"""Exit code of a preflight, and whether a later one may have another result; None without a report."""
 ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 """Whether the operator misses it, for now."""
 DEADLINE = timedelta(minutes=10)
@@ -110,6 +116,10 @@ class Life(RuleBasedStateMachine):
         self.failed: tuple[str, int] | None = None
         self.trial_pod: dict[str, Any] | None = None
         self.trial_refused = False
+        self.preflight_pod: dict[str, Any] | None = None
+        self.preflight_failed: FailedPod | None = None
+        self.preflight_over: datetime | None = None
+        self.passed: set[tuple[str, str]] = set()
         self.discarded: tuple[str, int] | None = None
         self.ended_trials: set[tuple[str, int]] = set()
         self.proven: set[str] = set()
@@ -149,6 +159,7 @@ class Life(RuleBasedStateMachine):
             now=self.now,
             settings=SETTINGS,
             trial_pod=copy.deepcopy(self.trial_pod),
+            preflight_pod=self.known_preflight(),
         )
         if self.trial_refused and observed.trial is not None and observed.trial.start is not None:
             observed = replace(observed, trial_refusal=Refusal(POD_REFUSED, "no"))
@@ -161,7 +172,15 @@ class Life(RuleBasedStateMachine):
         observed = replace(observed, change=self.compared(runs, observed.wanted))
         if guarded(observed) and not observed.rolled_back:
             observed = replace(observed, refused_changes=in_use(observed, observed.change))
+        if observed.change is not None:
+            observed = replace(observed, preflight=preflights.required(observed))
         return replace(observed, unchecked=unchecked.is_unchecked(observed))
+
+    def known_preflight(self) -> PreflightPod:
+        """The pod that checks a document; its end, and its rejection, begin a pause."""
+        since = self.preflight_over or self.now - timedelta(days=1)
+        pause = max(0.0, preflights.PAUSE_SECONDS - (self.now - since).total_seconds())
+        return PreflightPod(copy.deepcopy(self.preflight_pod), None, self.preflight_failed, pause)
 
     def compared(self, running: Revision | None, wanted: Revision | None) -> DocumentChange | None:
         """What a change does; every third document needs a new driver, and some do not fit the checkpoints of others."""
@@ -201,7 +220,35 @@ class Life(RuleBasedStateMachine):
         return changed
 
     def carry_out(self, next_plan: Plan) -> bool:
-        return self.carry_out_driver(next_plan) or self.carry_out_trial(next_plan)
+        if self.carry_out_driver(next_plan):
+            return True
+        tried = self.carry_out_trial(next_plan)
+        return self.carry_out_preflight(next_plan) or tried
+
+    def carry_out_preflight(self, next_plan: Plan) -> bool:
+        if next_plan.stop_preflight:
+            assert self.preflight_pod is not None
+            self.preflight_failed = checked.failed(self.preflight_pod) or self.preflight_failed
+            self.preflight_pod = self.preflight_over = None
+            return True
+        if next_plan.start_preflight is None:
+            return False
+        assert self.preflight_pod is None, "two preflights at a time"
+        assert not self.body["spec"].get("suspend")
+        wanted, identity = validation_of(self.body).revision, next_plan.start_preflight.identity
+        assert wanted is not None
+        if self.trial_refused:
+            self.preflight_failed = FailedPod(identity, Refusal(POD_REFUSED, "no"))
+            self.preflight_over = self.now
+            return True
+        running = self.revisions[last_revision(self.body, self.pod)]
+        attempt = next_plan.next_attempt
+        assert attempt > self.status.get("attempt", 0), "an older driver than the running one"
+        self.preflight_pod = preflight_pod(self.body, identity, wanted, running, SETTINGS, attempt=attempt)
+        self.preflight_pod["metadata"] |= {"uid": f"preflight-{self.made}", "resourceVersion": "1"}
+        self.preflight_pod["status"] = {"phase": "Pending"}
+        self.preflight_over = None
+        return True
 
     def carry_out_trial(self, next_plan: Plan) -> bool:
         if next_plan.stop_trial:
@@ -228,19 +275,17 @@ class Life(RuleBasedStateMachine):
         assert not trials.holds(self.status, revision), "a revision on trial"
 
     def check_replaces_nothing_that_works(self, revision: Revision) -> None:
-        """A document that no driver has checked never replaces one that works, unless only a new driver can apply it."""
+        """A document that neither a driver nor a preflight has checked never replaces one that works."""
         working, self.working = self.working, self.working if revision.name == self.working else None
         if working is None or revision.name in {working, *self.checked}:
             return
         works = self.revisions[working]
-        change = self.compared(works, revision)
-        refused = self.status.get("reported", {}).get("refused", {})
-        needs_driver = (change and change.driver) or refused.get("reason") == "NewDriverNeeded"
+        has_passed = (revision.name, working) in self.passed
         restart = works.pipeline.spec.restart
         is_spent = restart.max_driver_retries is not None and self.deaths > restart.max_driver_retries
         fails = restart.policy == "Never" or is_spent or self.vain_starts >= REPEATEDLY
         needs_less = not works.required <= revision.required
-        assert needs_driver or needs_less or fails or works.ends, (
+        assert has_passed or needs_less or fails or works.ends, (
             "an unchecked document replaces one that works"
         )
 
@@ -315,6 +360,8 @@ class Life(RuleBasedStateMachine):
         assert again.update is None
         assert again.start_trial is None
         assert not again.stop_trial
+        assert again.start_preflight is None
+        assert not again.stop_preflight
 
     @rule()
     def dies_after_the_status(self) -> None:
@@ -512,6 +559,39 @@ class Life(RuleBasedStateMachine):
     @rule()
     def the_trial_pod_vanishes(self) -> None:
         self.trial_pod = None
+
+    # -- the preflight pod
+
+    def preflight_lives(self) -> bool:
+        return self.preflight_pod is not None and not pod_status.over(self.preflight_pod)
+
+    @precondition(lambda self: self.preflight_lives())
+    @rule(asleep=ASLEEP)
+    def the_preflight_runs(self, asleep: bool = False) -> None:
+        assert self.preflight_pod is not None
+        self.preflight_pod["status"] = running(body())["status"]
+        self.woken(asleep)
+
+    @precondition(lambda self: self.preflight_lives())
+    @rule(how=st.sampled_from(PREFLIGHT_ENDS), asleep=ASLEEP)
+    def the_preflight_ends(self, how: tuple[int, bool | None] = (0, False), asleep: bool = False) -> None:
+        assert self.preflight_pod is not None
+        code, retried = how
+        report = {"outcome": "failed" if code else "completed", "reason": "TopicMissing", "message": "m"}
+        words = {} if retried is None else {"message": json.dumps(report | {"retried": retried})}
+        containers = [{"name": "driver", "state": {"terminated": {"exitCode": code, **words}}}]
+        phase = "Failed" if code else "Succeeded"
+        self.preflight_pod["status"] = {"phase": phase, "containerStatuses": containers}
+        self.preflight_over = self.now
+        if how == (0, False):
+            wanted, against = checked.identity(self.preflight_pod).split("/")[:2]
+            self.passed.add((wanted, against))
+        self.woken(asleep)
+
+    @precondition(lambda self: self.preflight_pod is not None)
+    @rule()
+    def the_preflight_pod_vanishes(self) -> None:
+        self.preflight_pod = self.preflight_over = None
 
     @rule(refused=st.booleans())
     def the_server_refuses_trials(self, refused: bool) -> None:

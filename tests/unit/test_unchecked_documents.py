@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mainstem_operator.decisions import trials
+from mainstem_operator.decisions.beside import trials
 from mainstem_operator.decisions.pipeline_status import events
 from mainstem_operator.decisions.unchecked import is_unchecked
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import find_condition
 from mainstem_operator.observed.observation import last_revision
+from mainstem_operator.observed.preflights import Preflight, Verdict
 from mainstem_operator.validation.documents import DocumentChange
 from unit.operator_steps import BOUNDED, SPEC, body, ended, observation, reported, revision, status
 from unit.test_operator_model import CHANGED, Life
@@ -170,14 +171,12 @@ def test_an_edit_after_the_death_waits_for_the_next_driver_too() -> None:
         ((dies(4, "failed"),), SPEC),
         ((dies(3, "failed"),), SPEC),
         ((lambda life: life.the_driver_reports(["Running", "Failed"]), dies()), SPEC),
-        ((answers("NewDriverNeeded"),), SPEC),
         ((lambda life: life.suspends(suspend=True), dies(0, "drained"), vanishes), SPEC),
     ],
     ids=[
         "queries-failed",
         "refused-by-spark",
         "a-query-failed",
-        "driver-needed",
         "suspended",
     ],
 )
@@ -390,17 +389,29 @@ def waiting(spec: dict[str, Any]) -> dict[str, Any]:
     return body(spec, status("Running", body(), history=[entry]) | part, generation=2)
 
 
+PASSED = Preflight("a/b", "spec.image needs a new driver", Verdict.PASSED)
+
+
 @pytest.mark.parametrize(
     ("difference", "expected"),
     [
         ({}, True),
-        ({"change": DocumentChange(driver=("spec.image",))}, False),
+        ({"change": DocumentChange(driver=("spec.image",))}, True),
+        ({"change": DocumentChange(driver=("spec.image",)), "preflight": PASSED}, False),
         ({"change": None}, False),
         ({"current": None}, False),
         ({"current": revision(body(BOUNDED))}, False),
         ({"current": replace(revision(body()), required=frozenset({"lake"}))}, False),
     ],
-    ids=["unchecked", "needs-driver", "not-compared", "unknown", "ends-by-itself", "needs-fewer-secrets"],
+    ids=[
+        "unchecked",
+        "needs-driver",
+        "preflight-passed",
+        "not-compared",
+        "unknown",
+        "ends-by-itself",
+        "needs-fewer-secrets",
+    ],
 )
 def test_what_the_next_driver_starts_with(difference: dict[str, Any], expected: bool) -> None:
     pipeline = waiting(CHANGED)

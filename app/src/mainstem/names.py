@@ -46,6 +46,10 @@ UPDATE_NUMBER: Final = f"{GROUP}/update-number"
 """Annotation of the driver pod: how many documents the operator had handed to it then; absent before the first."""
 TRIAL: Final = f"{GROUP}/trial"
 """Annotation of a trial pod: which trial it carries out, by the two revisions and the time of its start."""
+PREFLIGHT: Final = f"{GROUP}/preflight"
+"""Annotation of a preflight pod: which preflight it carries out, by the two revisions, the restart request and the template hash
+of the driver that would start.
+"""
 RESERVED_PREFIXES: Final = (f"{GROUP}/", "spark-")
 """Prefixes of labels and annotations that no pod template may set, besides name, manager and component."""
 
@@ -58,7 +62,7 @@ UID: Final = 10001
 DOCUMENT_DIR: Final = "/etc/mainstem/document"
 DOCUMENT_KEY: Final = "pipeline.yaml"
 RUNNING_KEY: Final = "running.yaml"
-"""The running document beside the changed one in a trial pod."""
+"""The running document beside the changed one in a trial pod and in a preflight pod."""
 UPDATE_DIR: Final = "/etc/mainstem/update"
 """The folder in which a running driver finds a changed document, in a file with the name `update_key`."""
 EXECUTOR_KEY: Final = "executor.yaml"
@@ -120,6 +124,11 @@ def driver_name(pipeline: str) -> str:
 def trial_name(pipeline: str) -> str:
     """Name of the pod that tries a changed document beside the running driver; a fixed name, so there is at most one."""
     return f"{pipeline}-trial"
+
+
+def preflight_name(pipeline: str) -> str:
+    """Name of the pod that checks a changed document as its driver would start; a fixed name, so there is at most one."""
+    return f"{pipeline}-preflight"
 
 
 def spark_secret_name(pipeline: str, uid: str) -> str:

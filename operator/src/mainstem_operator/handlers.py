@@ -11,7 +11,7 @@ import structlog
 from kopf._core.intents.stoppers import DaemonStoppingReason  # Kopf keeps the name to itself
 from mainstem import reasons
 from mainstem.logs import error_text
-from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name, trial_name
+from mainstem.names import FINALIZER, GROUP, PLURAL, VERSION, driver_name, preflight_name, trial_name
 
 from mainstem_operator.api.fence import Fence
 from mainstem_operator.api.kubernetes_api import NO_ANSWER, ApiError, KubernetesApi
@@ -137,7 +137,7 @@ class Operator:
                 metadata["finalizers"] = loop.pipeline.finalizers
 
     async def pod_seen(self, meta: kopf.Meta, body: kopf.Body, type: str | None, **_: Any) -> None:  # noqa: A002
-        """Take a change of a driver pod or a trial pod. A copy of the pod with another name is neither."""
+        """Take a change of a driver pod, or of a pod beside it. A copy of the pod with another name is neither."""
         for owner in meta.get("ownerReferences", ()):
             loop = self._loops.get(owner["uid"])
             if loop is None:
@@ -147,6 +147,9 @@ class Operator:
                 loop.wake.set()
             elif meta.name == trial_name(owner["name"]):
                 loop.pipeline.trial.observe(body, deleted=type == "DELETED")
+                loop.wake.set()
+            elif meta.name == preflight_name(owner["name"]):
+                loop.pipeline.preflight.observe(body, deleted=type == "DELETED")
                 loop.wake.set()
 
     async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:

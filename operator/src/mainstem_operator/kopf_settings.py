@@ -11,7 +11,7 @@ from mainstem_operator.api.fence import Fence
 
 PODS: Final = {MANAGED_LABEL: OPERATOR}
 """Labels of the pods that the handler of pods takes."""
-_WATCHED: Final = f"{COMPONENT_LABEL} in (driver,trial),{MANAGED_LABEL}={OPERATOR}"
+_WATCHED: Final = f"{COMPONENT_LABEL} in (driver,preflight,trial),{MANAGED_LABEL}={OPERATOR}"
 """The selector of the pods that the operator watches."""
 
 

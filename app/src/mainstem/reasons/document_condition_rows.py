@@ -66,7 +66,8 @@ DOCUMENT_CONDITION_ROWS: Final = (
         "DocumentApplied",
         "False",
         (conditions.APPLYING,),
-        "A driver takes the changed document over, or will once it has reported; or an edit is undone, and the driver does not know it yet. The condition is present only while it is False.",
+        "A driver takes the changed document over, or will once it has reported; or a pod checks a document for which a new driver "
+        "must start; or an edit is undone, and the driver does not know it yet. The condition is present only while it is False.",
     ),
     ConditionRow(
         "DocumentApplied",
@@ -87,8 +88,9 @@ DOCUMENT_CONDITION_ROWS: Final = (
         "False",
         (),
         "The driver could not take the changed document over, because something that it needs is missing. The driver "
-        "continues with the document before, and tries again.",
-        label="a reason of the [driver's](runbook.md#reasons)",
+        "continues with the document before, and tries again. Or the pod that [checks the document]"
+        "(#a-change-that-needs-a-new-driver) does not start, or has ended without a verdict; the operator checks again.",
+        label="a reason of the [driver's](runbook.md#reasons), or of a pod that does not start",
     ),
     ConditionRow(
         "DocumentApplied",

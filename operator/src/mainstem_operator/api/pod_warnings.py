@@ -49,24 +49,32 @@ class PodWatch:
 
 @dataclass
 class PodWarnings:
-    """The pods of one pipeline that do not start: its driver pod, its trial pod, and one of its executor pods.
+    """The pods of one pipeline that do not start: its driver pod, the pods beside it, and one of its executor pods.
 
     Attributes:
         driver: None while the driver pod runs, or while its status has the reason.
         trial: the same as `driver`, for the trial pod.
+        preflight: the same for the preflight pod.
         executors: None while no executor is missing, or while the driver knows the reason.
     """
 
     driver: PodWatch | None = None
     executors: PodWatch | None = None
     trial: PodWatch | None = None
+    preflight: PodWatch | None = None
 
     async def read(
-        self, cluster: KubernetesApi, body: Object, pod: Object | None, trial_pod: Object | None = None
+        self,
+        cluster: KubernetesApi,
+        body: Object,
+        pod: Object | None,
+        trial_pod: Object | None = None,
+        preflight_pod: Object | None = None,
     ) -> None:
         """Read the events of pods that do not start; a pipeline whose pods run costs no request."""
         self.driver = await _followed(cluster, self.driver, _silent(pod))
         self.trial = await _followed(cluster, self.trial, _silent(trial_pod))
+        self.preflight = await _followed(cluster, self.preflight, _silent(preflight_pod))
         if pod is None or not running(pod) or not _executors_missing(body):
             self.executors = None
         elif self.executors is None or time.monotonic() >= self.executors.due:
@@ -74,11 +82,8 @@ class PodWarnings:
 
     def seconds_left(self, most: float) -> float:
         """Seconds until the next read, at most `most`."""
-        now = time.monotonic()
-        return max(
-            0.0,
-            min([most, *(watch.due - now for watch in (self.driver, self.executors, self.trial) if watch)]),
-        )
+        now, watches = time.monotonic(), (self.driver, self.executors, self.trial, self.preflight)
+        return max(0.0, min([most, *(watch.due - now for watch in watches if watch)]))
 
 
 def _silent(pod: Object | None) -> Object | None:

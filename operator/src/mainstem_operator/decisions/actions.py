@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.preflights import Preflight
 from mainstem_operator.observed.trials import Trial
 from mainstem_operator.validation.documents import Revision
 
@@ -52,6 +53,9 @@ class Plan:
         update: the revision to hand to the running driver.
         start_trial: the trial whose pod the operator creates beside the running driver.
         stop_trial: True if it deletes that pod.
+        start_preflight: the preflight whose pod the operator creates.
+        stop_preflight: True if it deletes that pod.
+        next_attempt: the driver start number that the next driver would have, for that pod.
         events: the Kubernetes events to post.
         requeue: seconds until the next reconcile; None if only an event or the resync causes it.
         finished: True if the operator may release the resource.
@@ -65,6 +69,9 @@ class Plan:
     update: Revision | None = None
     start_trial: Trial | None = None
     stop_trial: bool = False
+    start_preflight: Preflight | None = None
+    stop_preflight: bool = False
+    next_attempt: int = 1
     events: tuple[PipelineEvent, ...] = ()
     requeue: float | None = None
     finished: bool = False

@@ -185,6 +185,8 @@ def _unanswered(
     answers, or whose queries run, begins the count again.
     """
     known, document = observation.unanswered, wanted(observation)
+    if observation.awaits_preflight:
+        document = observation.wanted
     if document is None or observation.rolled_back:
         return known
     has_answered = _has_answered(observation.status, attempt, document)

@@ -7,8 +7,9 @@ from mainstem import reasons
 from mainstem.backoff import steady_jitter
 from mainstem.language.model.pipeline import Restart
 
-from mainstem_operator.decisions import pipeline_status, schedule, trials
+from mainstem_operator.decisions import pipeline_status, schedule
 from mainstem_operator.decisions.actions import LOOK_SECONDS, REPLACED, Object, Plan, with_failure
+from mainstem_operator.decisions.beside import trials
 from mainstem_operator.decisions.failure_classes import FailureClass, Failures
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.starts import start

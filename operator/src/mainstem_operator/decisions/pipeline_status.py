@@ -11,7 +11,8 @@ from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.language.model.status.trial_status import TrialPhase
 from mainstem.reasons import Exit
 
-from mainstem_operator.decisions import revisions, rollback, trials, updates
+from mainstem_operator.decisions import revisions, rollback, updates
+from mainstem_operator.decisions.beside import preflights, trials
 from mainstem_operator.decisions.checkpoints import checkpoint_compatible
 from mainstem_operator.decisions.health import tidied
 from mainstem_operator.decisions.history import DriverHistory, last_failure, termination
@@ -69,6 +70,7 @@ def status(
         *rollback.rolled_back(observation, phase, is_active=is_active),
         *updates.document_applied(observation),
         *trials.document_on_trial(observation),
+        *preflights.document_waits(observation),
     ]
     conditions = with_summary([*of_document, *others], phase)
     whole = _whole(observation, before, phase, conditions, revision, schedule)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mainstem import reasons
 from mainstem.language.model.pipeline import Restart
 
-from mainstem_operator.decisions import pipeline_status, rollback, trials, updates
+from mainstem_operator.decisions import pipeline_status, rollback, updates
 from mainstem_operator.decisions.actions import (
     CHANGING_SECONDS,
     LOOK_SECONDS,
@@ -17,6 +17,7 @@ from mainstem_operator.decisions.actions import (
     Object,
     Plan,
 )
+from mainstem_operator.decisions.beside import preflights, trials
 from mainstem_operator.decisions.driver_deletion import deleting, drain, leaving
 from mainstem_operator.decisions.health import data_flowing, data_stalled, degraded, queries_active, reported
 from mainstem_operator.decisions.history import DriverHistory, driver_history
@@ -43,7 +44,7 @@ def plan(observation: Observation) -> Plan:
         next_plan = replace(next_plan, stop=False, requeue=observation.failure.retry_in)
     if next_plan.requeue is not None and (left := rollback.seconds_left(observation)) is not None:
         next_plan = replace(next_plan, requeue=min(next_plan.requeue, left))
-    next_plan = _with_trial(observation, next_plan)
+    next_plan = _with_preflight(observation, before, _with_trial(observation, next_plan))
     return replace(next_plan, events=pipeline_status.events(observation.status, next_plan.status))
 
 
@@ -55,6 +56,18 @@ def _with_trial(observation: Observation, next_plan: Plan) -> Plan:
         return replace(next_plan, start_trial=start, stop_trial=stop)
     requeue = min(left, CHANGING_SECONDS, next_plan.requeue or CHANGING_SECONDS)
     return replace(next_plan, start_trial=start, stop_trial=stop, requeue=requeue)
+
+
+def _with_preflight(observation: Observation, before: DriverHistory, next_plan: Plan) -> Plan:
+    """The plan with what happens to the preflight pod."""
+    left = preflights.seconds_left(observation, min(CHANGING_SECONDS, next_plan.requeue or CHANGING_SECONDS))
+    return replace(
+        next_plan,
+        start_preflight=preflights.to_start(observation),
+        stop_preflight=preflights.must_stop(observation),
+        next_attempt=before.attempt + 1,
+        requeue=next_plan.requeue if left is None else left,
+    )
 
 
 def _living(observation: Observation, before: DriverHistory, pod: Object) -> Plan:
@@ -132,7 +145,8 @@ def _replacement(
         return reasons.ROLLED_BACK, f"the driver ends, and revision {want.name} starts again; {why}"
     if want is not None and why is not None:
         return reasons.UPDATING, f"the document has changed; its revision is now {want.name}; {why}"
-    if observation.restart_requested and observation.revision is not None:
+    is_awaited = preflights.goes_on(observation)
+    if observation.restart_requested and observation.revision is not None and not is_awaited:
         return (
             reasons.RESTARTING,
             f"spec.restartNonce is now {observation.requested_nonce}; the driver finishes its running batches",

@@ -16,6 +16,7 @@ from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
+from mainstem_operator.observed.preflights import Verdict
 from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import Revision
 
@@ -31,7 +32,7 @@ def is_unchecked(observation: Observation) -> bool:
     driver has checked the changed one.
 
     The changed document is the remedy, and is started unchecked, where the one before has failed for good, or does not start
-    any more. It also is where a driver of the one before could not apply it, and where the pipeline was at rest.
+    any more, and where the pipeline was at rest. One that only a new driver can apply is checked by a preflight pod meanwhile.
     """
     current = observation.current
     is_down = observation.pod is None or pod_status.over(observation.pod)
@@ -43,18 +44,17 @@ def is_unchecked(observation: Observation) -> bool:
 
 
 def _can_be_checked(observation: Observation, current: Revision) -> bool:
-    """Whether a driver of the document that ran last can check the changed one, and apply it."""
-    wanted, change = observation.wanted, observation.change
-    if observation.rolled_back or wanted is None or change is None or change.driver or current.ends:
+    """Whether a driver of the document that ran last can check the changed one, or a preflight pod beside it."""
+    wanted, preflight = observation.wanted, observation.preflight
+    if observation.rolled_back or wanted is None or observation.change is None or current.ends:
         return False
     if not current.required <= wanted.required:
         return False  # a Secret may be missing that only the document before needs
-    refused = observation.refused_update
-    if refused is not None and refused["reason"] == reasons.NEW_DRIVER_NEEDED:
+    if preflight is not None and preflight.verdict is Verdict.PASSED:
         return False
-    # A driver of an older release reports no revision, and takes no document over.
+    # A driver of an older release reports no revision, and takes no document over: then a preflight pod checks the document.
     has_reported = "revision" in observation.status.get("reported", {})
-    return has_reported and may_remain(observation.body, observation.pod)
+    return (has_reported or preflight is not None) and may_remain(observation.body, observation.pod)
 
 
 def _is_refused(status: Mapping[str, Any], wanted: str | None) -> bool:

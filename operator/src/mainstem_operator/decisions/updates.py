@@ -15,6 +15,7 @@ from mainstem_operator.observed import hand_overs, pod_status
 from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition, find_condition
 from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.pod_status import Object
+from mainstem_operator.observed.preflights import Verdict
 from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import DocumentChange, Revision
 
@@ -25,17 +26,24 @@ after which the condition shows that it has not answered.
 """
 
 
-_WAYS_OUT: Final = (
+WAYS_OUT: Final = (
     "Change the document, or set another spec.restartNonce to try it again. If the previous document is at fault, set "
     "spec.suspend to true, and to false once the phase is Suspended: a driver starts with the changed document"
 )
 
 
 def wanted(observation: Observation) -> Revision | None:
-    """The revision that a driver should run; None while the document is invalid or on trial, or its change is refused."""
-    if observation.refused or observation.refused_changes or observation.on_trial:
+    """The revision that a driver should run; None while the document is invalid, on trial or in a preflight, or its change is
+    refused.
+    """
+    if observation.refused or observation.refused_changes or _is_beside(observation):
         return None
     return observation.wanted
+
+
+def _is_beside(observation: Observation) -> bool:
+    """Whether a pod beside the driver looks at the document first."""
+    return observation.on_trial or observation.awaits_preflight
 
 
 def needs_driver(observation: Observation, want: Revision) -> str | None:
@@ -100,13 +108,16 @@ def seconds_left(observation: Observation) -> float:
 def handed(observation: Observation, pod: Object) -> Revision | None:
     """The revision to hand to the running driver now; None if it has it already.
 
-    While a document is on trial that is the running one, in place of an older document that the driver has not applied:
-    otherwise it would apply that later.
+    While a document is on trial or in a preflight that is the running one, in place of an older document that the driver has not
+    applied: otherwise it would apply that later.
     """
-    want = observation.current if observation.on_trial else wanted(observation)
-    if want is not None and observation.on_trial and want.name != observation.running_revision:
+    is_beside = _is_beside(observation)
+    want = observation.current if is_beside else wanted(observation)
+    if want is not None and is_beside and want.name != observation.running_revision:
         return None
     if want is None or observation.finally_refused or not observation.takes_documents:
+        return None
+    if is_beside and _has_refused(observation, pod_status.handed_revision(pod)):
         return None
     has_it = pod_status.handed_revision(pod) == want.name and not hand_overs.was_cut_off(
         observation.body, pod
@@ -115,6 +126,12 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
         return None
     failure = observation.failure
     return want if failure is None or failure.retry_in <= 0 else None
+
+
+def _has_refused(observation: Observation, revision: str) -> bool:
+    """Whether the driver has refused a revision for good: it will not apply that later, and its refusal must stay in its report."""
+    refused = observation.status.get("reported", {}).get("refused", {})
+    return refused.get("revision") == revision and not refused["retried"]
 
 
 def _may_check(observation: Observation, want: Revision) -> bool:
@@ -178,7 +195,7 @@ def _not_applied(observation: Observation, want: Revision) -> tuple[reasons.Reas
     """Reason and message of the condition; None if other conditions show why the document is not applied."""
     final = final_refusal(observation)
     if final is not None:
-        return (final[0], f"{final[1]}. {_WAYS_OUT}") if final[0] == reasons.NEVER_ANSWERED else None
+        return (final[0], f"{final[1]}. {WAYS_OUT}") if final[0] == reasons.NEVER_ANSWERED else None
     if observation.unchecked and observation.current is not None:
         return reasons.APPLYING, (
             f"no driver has checked revision {want.name}; the next one starts with revision {observation.current.name}, and "
@@ -222,7 +239,12 @@ def _has_not_answered(observation: Observation) -> bool:
 
 
 def final_refusal(observation: Observation) -> tuple[reasons.Reason, str] | None:
-    """Reason and message if the driver did not apply the document and only another document helps."""
+    """Reason and message if the driver did not apply the document and only another document helps, or if a preflight has refused
+    it.
+    """
+    preflight = observation.preflight
+    if preflight is not None and preflight.verdict is Verdict.REFUSED and observation.awaits_preflight:
+        return preflight.reason, f"{preflight.message}; the previous document remains in use. {WAYS_OUT}"
     refusal = observation.refused_update
     if refusal is None or not observation.finally_refused:
         return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from mainstem.names import DOCUMENT_KEY, driver_name, revision_name, trial_name
+from mainstem.names import DOCUMENT_KEY, driver_name, revision_name
 
 from mainstem_operator.api import ownership
 from mainstem_operator.api.kubernetes_api import (
@@ -18,9 +18,10 @@ from mainstem_operator.api.kubernetes_api import (
     Object,
 )
 from mainstem_operator.decisions import checkpoints, rollback, unchecked
+from mainstem_operator.decisions.beside import preflights
 from mainstem_operator.decisions.history import driver_history
 from mainstem_operator.decisions.observed_ages import with_ages
-from mainstem_operator.loop import apply
+from mainstem_operator.loop import apply, side_pod_reads
 from mainstem_operator.loop.pipeline_cache import ASK_AGAIN_SECONDS, Comparison, PipelineCache, PodCheck
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Moment
@@ -31,6 +32,7 @@ from mainstem_operator.observed.observation import (
     running_revision,
     written_status,
 )
+from mainstem_operator.observed.preflights import PreflightPod
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
 from mainstem_operator.settings import Settings
@@ -63,9 +65,9 @@ class Observer:
             cache.is_new and _starts_at_once(body, validation)
         ):
             await self._find_pod(cache, body)
-        await self._read_trial(cache, body)
+        await side_pod_reads.read(self._cluster, cache, body, validation, self._settings.resync_seconds)
         warnings = cache.warnings
-        await warnings.read(self._cluster, body, cache.pod, cache.trial.pod)
+        await warnings.read(self._cluster, body, cache.pod, cache.trial.pod, cache.preflight.pod)
         observation = Observation(
             body=body,
             pod=cache.pod,
@@ -80,6 +82,12 @@ class Observer:
             executors_warning=warnings.executors.warning if warnings.executors else None,
             trial_pod=cache.trial.pod,
             trial_warning=warnings.trial.warning if warnings.trial else None,
+            preflight_pod=PreflightPod(
+                cache.preflight.pod,
+                warnings.preflight.warning if warnings.preflight else None,
+                cache.preflight.failed,
+                cache.preflight.pause(preflights.PAUSE_SECONDS),
+            ),
         )
         if observation.trial is not None:
             observation = replace(observation, trial_refusal=cache.trial.refused(observation.trial.identity))
@@ -87,15 +95,6 @@ class Observer:
         observation = await self._with_way_back(cache, observation)
         observation = await self._with_change(cache, observation)
         return replace(observation, refused=await self._refusal(cache, body, observation))
-
-    async def _read_trial(self, cache: PipelineCache, body: Mapping[str, Any]) -> None:
-        """Read the trial pod, if that is due; a pipeline without trials costs no request."""
-        about = body["metadata"]
-        has_trials = body["spec"].get("trial") is not None or "trial" in written_status(body)
-        if not has_trials or cache.is_new or not cache.trial.is_due(self._settings.resync_seconds):
-            return
-        pod = await self._cluster.get(POD, about["namespace"], trial_name(about["name"]))
-        cache.trial.replace(pod if pod is not None and ownership.owned(pod, body) else None)
 
     async def _with_way_back(self, cache: PipelineCache, observation: Observation) -> Observation:
         """The observation with the last healthy revision, if a rollback is due, or if that revision runs."""
@@ -123,6 +122,7 @@ class Observer:
                 checkpoints.in_use(observation, change) if is_guarded and not observation.rolled_back else ()
             )
             observation = replace(observation, change=change, refused_changes=in_use)
+            observation = replace(observation, preflight=preflights.required(observation))
             observation = replace(observation, unchecked=unchecked.is_unchecked(observation))
         return replace(observation, difference=await self._difference(cache, observation, wanted))
 
@@ -197,8 +197,12 @@ class Observer:
     async def _refusal(
         self, cache: PipelineCache, body: Mapping[str, Any], observation: Observation
     ) -> Refusal | None:
-        """Why the API server rejects the driver pod; asked before the operator stops a running driver for a document."""
-        revision = observation.revision
+        """Why the API server rejects the driver pod; asked before the operator stops a running driver for a document, and before it
+        checks that in a pod beside the driver.
+        """
+        # A preflight pod may use up the quota itself, and is the better answer.
+        is_checked = observation.awaits_preflight and observation.is_alive and cache.preflight.pod is None
+        revision = observation.validation.revision if is_checked else observation.revision
         if (
             observation.validation.revision is None
             or revision is None

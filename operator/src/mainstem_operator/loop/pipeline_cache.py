@@ -12,7 +12,7 @@ from mainstem_operator.api.kubernetes_api import Object
 from mainstem_operator.api.pod_warnings import PodWarnings
 from mainstem_operator.decisions.actions import CHANGING_SECONDS
 from mainstem_operator.loop.retries import FailedStep
-from mainstem_operator.loop.trial_cache import TrialCache
+from mainstem_operator.loop.side_pod_cache import SidePodCache
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.observation import written_status
@@ -69,6 +69,7 @@ class PipelineCache:
         created: when the resource was created, by the operator's clock; None if it existed before the operator started.
         created_objects: names of the objects that the attempts of the current start have created.
         trial: the pod that tries a changed document.
+        preflight: the pod that checks a document before a new driver starts with it.
         warnings: the warning events of pods that do not start.
         finalizer_first: True if the finalizer is written before the first start, not after it.
         is_admitted: True once the pipeline has entered the admission queue of first starts.
@@ -87,7 +88,8 @@ class PipelineCache:
     created_objects: set[str] = field(default_factory=set)
     ages: Ages = field(default_factory=Ages)
     created: datetime | None = None
-    trial: TrialCache = field(default_factory=TrialCache)
+    trial: SidePodCache = field(default_factory=SidePodCache)
+    preflight: SidePodCache = field(default_factory=SidePodCache)
     warnings: PodWarnings = field(default_factory=PodWarnings)
     finalizer_first: bool = True
     is_admitted: bool = False

@@ -20,10 +20,11 @@ from mainstem_operator.api.kubernetes_api import (
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.decisions.pipeline_status import PipelineEvent
 from mainstem_operator.decisions.plan import plan
-from mainstem_operator.loop import apply, hand_over, trial_steps
+from mainstem_operator.loop import apply, hand_over
 from mainstem_operator.loop.observer import Observer
 from mainstem_operator.loop.pipeline_cache import PipelineCache, PodCheck
 from mainstem_operator.loop.retries import failed_step
+from mainstem_operator.loop.side_pod_steps import SidePodSteps
 from mainstem_operator.metrics import RECONCILE_SECONDS
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.observation import Observation
@@ -60,9 +61,8 @@ class Reconciler:
             next_plan = plan(observation)
             changed = await self._apply(cache, observation, next_plan, post_event)
             if not changed:
-                changed = await trial_steps.carry_out(
-                    self._cluster, cache, observation, next_plan, self._settings
-                )
+                beside = SidePodSteps(self._cluster, cache, observation, self._settings)
+                changed = await beside.carry_out(next_plan)
             is_first_start = next_plan.is_first_start and cache.failed_step is None
             if not changed or next_plan.finished or is_first_start:
                 break  # the status of a first start is written after the other first starts

@@ -79,7 +79,7 @@ IN_NAMESPACES: Final = (
         "",
         ("pods",),
         ("create", "delete", "deletecollection", "get", "list", "patch", "watch"),
-        "Driver pods and trial pods; `deletecollection` only to grant it to drivers with executors.",
+        "Driver pods, trial pods and preflight pods; `deletecollection` only to grant it to drivers with executors.",
     ),
     Permission(
         "",

@@ -96,8 +96,7 @@ def _ready(by_type: Mapping[str, Condition], phase: str) -> Condition:
 def _waits_for_a_driver(by_type: Mapping[str, Condition]) -> bool:
     """Whether a changed document waits for a driver that does not run: then why it does not run comes first."""
     driver = by_type.get("DriverRunning")
-    waits = by_type[DOCUMENT_APPLIED].reason in (reasons.APPLYING, reasons.NEVER_ANSWERED)
-    return waits and driver is not None and driver.status != TRUE
+    return driver is not None and driver.status != TRUE
 
 
 _HELD_BACK: Final = (reasons.TRIAL_DIFFERS, reasons.TRIAL_FAILED, reasons.NEVER_ANSWERED)

@@ -1,7 +1,7 @@
 """An observation: all that the operator knows about a pipeline when it plans the next step; plain data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from mainstem.reasons import NEW_DRIVER_NEEDED
 from mainstem_operator.observed import pod_status, rollbacks, trials, unanswered
 from mainstem_operator.observed.conditions import parsed
 from mainstem_operator.observed.pod_status import PodWarning
+from mainstem_operator.observed.preflights import Preflight, PreflightPod, Verdict
 from mainstem_operator.observed.rejections import Refusal, StepFailure
 from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.observed.trials import Trial
@@ -44,6 +45,8 @@ class Observation:
         trial_warning: why that pod does not start, if only its events report it.
         trial_age: seconds since the operator noticed the start of the trial.
         decided_trial: the trial as the current plan has decided it, in a tuple; None before that.
+        preflight_pod: the pod that checks a document that only a new driver can apply, and what is known of its end.
+        preflight: that check of the document; None if it needs none, because a driver checks it, or none works.
         progress_age: seconds since the newest revision began; a pause that it cannot have caused begins them again.
         update_age: seconds since the operator noticed that a running driver has to take another document over.
         refused: why the API server rejects the driver pod, or a name that it needs; None if it does not.
@@ -80,6 +83,8 @@ class Observation:
     trial_warning: PodWarning | None = None
     trial_age: float = 0.0
     decided_trial: tuple[Trial | None] | None = None
+    preflight_pod: PreflightPod = field(default_factory=PreflightPod)
+    preflight: Preflight | None = None
     progress_age: float = 0.0
     update_age: float = 0.0
     refused: Refusal | None = None
@@ -138,6 +143,19 @@ class Observation:
             return False
         is_held = trial is not None and trial.keeps(document.name)
         return is_held or trials.holds(self.status, document.name)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is a driver pod that has not ended."""
+        return self.pod is not None and not pod_status.over(self.pod)
+
+    @property
+    def awaits_preflight(self) -> bool:
+        """Whether the document waits for the verdict of a preflight pod, or is refused by it: the document before remains in use."""
+        preflight = self.preflight
+        if preflight is None or preflight.verdict is Verdict.PASSED or self.on_trial:
+            return False
+        return self.is_alive or self.unchecked or preflight.verdict is Verdict.REFUSED
 
     @property
     def wanted_name(self) -> str | None:
@@ -229,12 +247,12 @@ class Observation:
     @property
     def revision(self) -> Revision | None:
         """The revision that should run: of the document; the one that ran last, if the document or its change is refused,
-        on trial (None if that is not known) or unchecked; the last healthy one after a rollback.
+        on trial (None if that is not known), in a preflight or unchecked; the last healthy one after a rollback.
         """
         if self.rolled_back:
             return self.healthy or self.current
-        is_kept = self.refused_changes or self.finally_refused or self.on_trial or self.unchecked
-        remains = self.current if is_kept else None
+        is_held = self.on_trial or self.awaits_preflight or self.unchecked
+        remains = self.current if self.refused_changes or self.finally_refused or is_held else None
         return remains or (None if self.on_trial else self.validation.revision or self.current)
 
 

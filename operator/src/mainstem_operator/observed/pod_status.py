@@ -187,7 +187,7 @@ def ended(pod: Object, memory_peak: int | None = None) -> DriverEnd:
         memory_peak: the largest working set in bytes that this driver has reported; None if it reported none.
     """
     state = _terminated(pod) or {}
-    report = _termination_report(state.get("message", ""))
+    report = _words(termination_report(pod))
     code = state.get("exitCode")
     reason, message = _why(pod, state, report, memory_peak)
     started, finished = _time(state.get("startedAt")), _time(state.get("finishedAt"))
@@ -203,9 +203,15 @@ def ended(pod: Object, memory_peak: int | None = None) -> DriverEnd:
     )
 
 
-def termination_message(pod: Object) -> str:
-    """The text that the driver container wrote before it ended; empty without one."""
-    return str((_terminated(pod) or {}).get("message") or "")
+def termination_report(pod: Object) -> Object:
+    """What the driver container wrote before it ended, if that is a JSON object; else empty. User code in the container can write
+    it too, so each field must be checked.
+    """
+    try:
+        report = json.loads(str((_terminated(pod) or {}).get("message") or ""))
+    except (ValueError, RecursionError):
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 def vanished(number: int, now: datetime) -> DriverEnd:
@@ -270,16 +276,11 @@ def _terminated(pod: Object) -> Object | None:
     return terminated
 
 
-def _termination_report(message: str) -> dict[str, Any]:
-    """The driver's report of its end. User code in its container can write it too, so every field is checked."""
-    try:
-        report = json.loads(message)
-    except (ValueError, RecursionError):
+def _words(report: Object) -> Object:
+    """The driver's report of its end; empty if it is none."""
+    if report.get("outcome") not in OUTCOMES:
         return {}
-    if not isinstance(report, dict) or report.get("outcome") not in OUTCOMES:
-        return {}
-    words = {key: report[key] for key in ("outcome", "reason", "message") if isinstance(report.get(key), str)}
-    return {**words, "queries": report.get("queries")}
+    return {key: value for key, value in report.items() if key == "queries" or isinstance(value, str)}
 
 
 def _queries(queries: Any) -> Iterator[tuple[str, int | None]]:

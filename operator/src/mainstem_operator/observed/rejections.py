@@ -18,6 +18,18 @@ class Refusal(NamedTuple):
     message: str
 
 
+class FailedPod(NamedTuple):
+    """A pod beside the driver that was rejected, or that ended without a result.
+
+    Attributes:
+        identity: what it was for.
+        why: the rejection, or how it ended.
+    """
+
+    identity: str
+    why: Refusal
+
+
 @dataclass(frozen=True)
 class StepFailure:
     """A start or a deletion of a driver that the API server has not carried out.

@@ -1,6 +1,5 @@
 """The trial of a changed document as the status remembers it, and the result that its pod reports; pure."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -139,7 +138,7 @@ class Result:
 
 def result(pod: Mapping[str, Any]) -> Result:
     """The result of an ended trial pod: from its exit code and its own report, else from the kubelet."""
-    end, queries = pod_status.ended(pod), _queries(pod_status.termination_message(pod))
+    end, queries = pod_status.ended(pod), _queries(pod_status.termination_report(pod).get("trial"))
     phase = _PHASES.get(end.exit_code)
     if phase is not None and queries:
         return Result(phase, end.reason, end.message, queries)
@@ -151,13 +150,8 @@ def result(pod: Mapping[str, Any]) -> Result:
     return Result(TrialPhase.FAILED, end.reason, end.message, queries)
 
 
-def _queries(message: str) -> tuple[Mapping[str, Any], ...]:
+def _queries(listed: Any) -> tuple[Mapping[str, Any], ...]:
     """The queries of a report. User code in the container can write it too, so the model checks each one."""
-    try:
-        report = json.loads(message)
-    except (ValueError, RecursionError):
-        return ()
-    listed = report.get("trial") if isinstance(report, dict) else None
     known: dict[str, Mapping[str, Any]] = {}
     for each in listed[:_MOST_QUERIES] if isinstance(listed, list) else ():
         try:

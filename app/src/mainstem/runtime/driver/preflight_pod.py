@@ -5,10 +5,10 @@ the container's termination message for the operator.
 """
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mainstem import logs, reasons
-from mainstem.errors import MainstemError, NotReady
+from mainstem.errors import MainstemError, NotReady, SpecInvalid
 from mainstem.reasons import Exit
 from mainstem.runtime.driver import termination
 from mainstem.runtime.driver.entry import log_error
@@ -18,12 +18,19 @@ from mainstem.runtime.driver.pod import Pod
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from mainstem.language.analysis.graph import Graph
+
+
+_LASTING: Final = (reasons.CHECKPOINT_INCOMPATIBLE, reasons.STATE_LAYOUT_CHANGED)
+"""Reasons for which no query would start later either: a checkpoint stays as it is."""
+
 
 def main(file: str, running: str, *, verbose: bool) -> int:
     """Check the document of `file`, while that of `running` runs; write the result in any case, and return the exit code.
 
     The termination message has the outcome `completed` if the document would start. Otherwise that is `failed`, and `retried`
-    shows whether a later preflight may have another result: after an error of Mainstem itself, nobody knows.
+    shows whether a later preflight may have another result: whatever is missing may be there later, and after an error of Mainstem
+    itself, nobody knows.
     """
     logs.configure("json", verbose=verbose)
     log: Any = logs.get("mainstem")
@@ -31,7 +38,7 @@ def main(file: str, running: str, *, verbose: bool) -> int:
         lines = _checked(file, running, verbose=verbose)
     except MainstemError as error:
         log_error(error)
-        retried = isinstance(error, NotReady) and error.transient
+        retried = isinstance(error, NotReady) and error.reason not in _LASTING
         words = termination.words(error)
         termination.write(termination.text("failed", error.reason, words, retried=retried))
         return int(error.exit_code)
@@ -46,6 +53,16 @@ def main(file: str, running: str, *, verbose: bool) -> int:
     return int(Exit.OK)
 
 
+def _graph(file: str) -> "Graph | None":
+    """The graph of the document that runs; None if this image refuses it, as one of another release may."""
+    from mainstem.language.document import read
+
+    try:
+        return read(file).graph
+    except SpecInvalid:
+        return None
+
+
 def _checked(file: str, running: str, *, verbose: bool) -> list[str]:
     """A line for each query."""
     pod = Pod.from_environment()
@@ -56,7 +73,7 @@ def _checked(file: str, running: str, *, verbose: bool) -> list[str]:
     from mainstem.runtime.driver.pod_conf import preflight_environment
     from mainstem.runtime.local_sessions import opened
 
-    runs, document = read(running).graph, read(file)
+    document, runs = read(file), _graph(running)
     environment = preflight_environment(document.pipeline, pod)
 
     def opener(_document: Document, graph: Graph) -> AbstractContextManager["SparkSession"]:

@@ -12,7 +12,7 @@ from mainstem.language.base import seconds
 from mainstem.language.model.pipeline import Trial as TrialSettings
 from mainstem.language.model.status.trial_status import TrialPhase
 
-from mainstem_operator.decisions import trial_results
+from mainstem_operator.decisions.beside import trial_results
 from mainstem_operator.decisions.health import queries_active
 from mainstem_operator.observed import hand_overs, pod_status, trials
 from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, TRUE, Condition, timestamp

@@ -1,0 +1,160 @@
+"""Checks a document that only a new driver can apply in a pod of its own, before that driver replaces one that works; pure.
+
+A driver checks each document that it takes over itself. Where it cannot, `mainstem driver --preflight-against` does the same in a
+pod beside it. The verdict is in no field of the status: the pod has it, and stays until its document runs or changes.
+"""
+
+from typing import Final
+
+from mainstem import reasons
+from mainstem.changes.consequences import new_driver
+from mainstem.names import preflight_name
+
+from mainstem_operator.decisions import unchecked, updates
+from mainstem_operator.manifests.pods import template_hash
+from mainstem_operator.observed import pod_status, preflights
+from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition
+from mainstem_operator.observed.observation import Observation, last_revision
+from mainstem_operator.observed.preflights import Preflight, Verdict
+from mainstem_operator.validation.documents import Revision
+
+
+PAUSE_SECONDS: Final = 60.0
+"""Seconds after a preflight without a verdict, before the operator checks the same document again."""
+
+
+def required(observation: Observation) -> Preflight | None:
+    """The preflight that the document needs, with its verdict; None if the running driver checks the document, if no document that
+    works would be replaced, or if that must not happen anyway.
+    """
+    wanted, body = observation.validation.revision, observation.body
+    if wanted is None or observation.deleting or body["spec"].get("suspend") or observation.rolled_back:
+        return None
+    if observation.refused_changes or observation.finally_refused or not _works(observation):
+        return None
+    why = _why(observation, wanted)
+    return None if why is None else _polled(observation, _identity(observation, wanted), why)
+
+
+def _works(observation: Observation) -> bool:
+    current = observation.current
+    if current is None or observation.change is None or current.ends:
+        return False
+    return unchecked.may_remain(observation.body, observation.pod)
+
+
+def _why(observation: Observation, wanted: Revision) -> str | None:
+    """Why only a new driver can apply the document; None if the driver that runs, or the next one, can take it over."""
+    if observation.is_alive:
+        return updates.needs_driver(observation, wanted)
+    change, refusal = observation.change, observation.refused_update
+    if change is not None and change.driver:
+        return new_driver(change.driver)
+    if refusal is not None and refusal["reason"] == reasons.NEW_DRIVER_NEEDED:
+        return str(refusal["message"])
+    takes_documents = "revision" in observation.status.get("reported", {})
+    return None if takes_documents else "the last driver could not apply a document"
+
+
+def _identity(observation: Observation, wanted: Revision) -> str:
+    """What tells this preflight from another one: also another `restartNonce`, and another image or setting of the operator."""
+    running = last_revision(observation.body, observation.pod)
+    sent = template_hash(observation.body, wanted, observation.settings)
+    return f"{wanted.name}/{running}/{observation.requested_nonce or ''}/{sent}"
+
+
+def _polled(observation: Observation, identity: str, why: str) -> Preflight:
+    """The preflight, as its pod shows it; while that starts again after an end without a verdict, as the last one has ended."""
+    known, pod = observation.preflight_pod, _own(observation, identity)
+    if pod is not None and pod_status.leaving(pod):
+        return Preflight(identity, why, message="the pod that checks the document is being deleted")
+    if pod is not None and pod_status.over(pod):
+        return Preflight(identity, why, *preflights.ended(pod))
+    if pod is not None and not pod_status.running(pod):
+        reason, message = known.warning or pod_status.waits_for(pod)
+        if reason != reasons.DRIVER_STARTING:
+            waits = f"the pod that checks the document has not started: {message}"
+            return Preflight(identity, why, Verdict.OPEN, reason, waits)
+    if known.failed is not None and known.failed.identity == identity:
+        return Preflight(identity, why, Verdict.OPEN, *known.failed.why)
+    return Preflight(identity, why)
+
+
+def _own(observation: Observation, identity: str) -> pod_status.Object | None:
+    """The pod of this preflight; None if there is none."""
+    pod = observation.preflight_pod.pod
+    return pod if pod is not None and preflights.identity(pod) == identity else None
+
+
+def document_waits(observation: Observation) -> tuple[Condition, ...]:
+    """The condition `DocumentApplied` of a document without a verdict. A refusal is shown like that of a driver."""
+    preflight, wanted = observation.preflight, observation.validation.revision
+    if not observation.awaits_preflight or preflight is None or wanted is None or not preflight.is_open:
+        return ()
+    if observation.refused:
+        return ()  # `SpecValid` shows why there is no pod
+    running = last_revision(observation.body, observation.pod)
+    lives = observation.pod is not None and pod_status.running(observation.pod)
+    remains = f"revision {running} runs on" if lives else f"the next driver starts with revision {running}"
+    if not preflight.message:
+        pod = preflight_name(observation.body["metadata"]["name"])
+        message = f"the pod {pod} checks revision {wanted.name}: {preflight.why}; until then {remains}"
+        return (Condition(DOCUMENT_APPLIED, FALSE, reasons.APPLYING, message),)
+    message = f"{preflight.message}; revision {wanted.name} is not checked, and {remains}. {_AGAIN}. {updates.WAYS_OUT}"
+    return (Condition(DOCUMENT_APPLIED, FALSE, preflight.reason, message),)
+
+
+_AGAIN: Final = "The operator checks again a minute after each end without a result"
+
+
+def goes_on(observation: Observation) -> bool:
+    """Whether a preflight has neither ended nor any trouble: then a requested restart waits, because the new driver may be one."""
+    preflight = observation.preflight
+    return (
+        observation.awaits_preflight and preflight is not None and preflight.is_open and not preflight.message
+    )
+
+
+def to_start(observation: Observation) -> Preflight | None:
+    """The preflight whose pod the operator creates, once a driver has its own; None if there is none to create."""
+    preflight, known = observation.preflight, observation.preflight_pod
+    if preflight is None or not preflight.is_open or not observation.awaits_preflight:
+        return None
+    if known.pod is not None or observation.refused or not observation.is_alive:
+        return None
+    return None if _pause(observation, preflight) > 0 else preflight
+
+
+def _pause(observation: Observation, preflight: Preflight) -> float:
+    """What is left of the pause after the last end of this preflight, in seconds."""
+    known = observation.preflight_pod
+    ended = known.pod is not None or (
+        known.failed is not None and known.failed.identity == preflight.identity
+    )
+    return known.pause if ended else 0.0
+
+
+def must_stop(observation: Observation) -> bool:
+    """Whether the operator deletes the preflight pod: it belongs to another preflight, has ended without a verdict long ago, or
+    takes what the driver needs to start. A pod whose node does not report is deleted by force: it writes nothing that lasts.
+    """
+    pod, preflight = observation.preflight_pod.pod, observation.preflight
+    if pod is None or pod_status.forced(pod):
+        return False
+    if pod_status.leaving(pod):
+        return observation.now >= pod_status.overdue_at(pod)
+    if preflight is None or observation.on_trial or preflights.identity(pod) != preflight.identity:
+        return True
+    if not preflight.is_open:
+        return False
+    is_in_the_way = observation.refused is not None and not observation.is_alive
+    return is_in_the_way or (pod_status.over(pod) and observation.preflight_pod.pause <= 0)
+
+
+def seconds_left(observation: Observation, most: float) -> float | None:
+    """Seconds until the next look at a preflight, at most `most`; None if the document waits for none."""
+    preflight = observation.preflight
+    if preflight is None or not observation.awaits_preflight or not preflight.is_open:
+        return None
+    pause = _pause(observation, preflight)
+    return min(most, pause + 1) if pause > 0 else most
