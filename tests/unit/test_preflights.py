@@ -15,6 +15,7 @@ from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import find_condition, timestamp
 from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.observed.preflights import PreflightPod, Verdict
+from mainstem_operator.observed.preflights import failed as preflight_end
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.validation.documents import DocumentChange
 from unit.operator_steps import (
@@ -341,6 +342,58 @@ def test_a_document_that_the_driver_has_and_not_applied_is_taken_back_meanwhile(
     assert pod_status.handed_revision(life.pod) != OLD
     life.changes(OTHER)
     assert pod_status.handed_revision(life.pod) == OLD
+
+
+def test_a_refused_document_replaces_nothing_when_a_query_fails() -> None:
+    """The other queries run on, as after a refusal of the driver."""
+    life = held(ends(*REFUSES), lambda life: life.the_driver_reports(["Running", "Failed"]))
+    waits(life, 40_000)
+    assert runs_on(life)
+    assert shown(life, "SpecValid")[1] == "TopicMissing"
+
+
+@pytest.mark.parametrize("end", [(3, "failed"), (4, "failed")])
+def test_a_refused_document_replaces_nothing_that_has_failed_for_good(end: tuple[int, str]) -> None:
+    life = held(ends(*REFUSES), lambda life: life.the_driver_ends(end))
+    waits(life, 301)
+    assert life.pod is not None
+    assert pod_status.revision(life.pod) == OLD
+    assert shown(life, "SpecValid")[1] == "TopicMissing"
+
+
+def test_a_requested_restart_starts_no_unchecked_document_that_needs_fewer_secrets() -> None:
+    life = Life()
+    life.applied(OTHER, runs=True)
+    life.the_driver_reports(["Running", "Idle"])
+    life.changes({**SPEC, "timeZone": "Europe/Rome"})
+    life.the_preflight_ends((137, None))
+    life.restarts(7)
+    life.the_preflight_ends((137, None))
+    assert next_driver(life) == NEW, "the document before"
+
+
+def test_an_edit_that_comes_back_is_given_to_the_driver_again() -> None:
+    """What the driver has refused may be possible now."""
+    life = healthy()
+    life.changes(CHANGED)
+    life.the_driver_takes_over("SpecInvalid")
+    life.changes(OTHER)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == OLD
+    life.the_driver_takes_over()
+    life.changes(CHANGED)
+    assert pod_status.handed_revision(life.pod) not in (OLD, NEW)
+    assert shown(life, "SpecValid")[0] == "True"
+
+
+def test_a_pod_that_is_deleted_slowly_keeps_the_reason_of_its_end() -> None:
+    life = held(ends(137, None))
+    before = shown(life)
+    assert life.preflight_pod is not None
+    life.preflight_failed = preflight_end(life.preflight_pod)
+    life.preflight_pod["metadata"]["deletionTimestamp"] = timestamp(life.now)
+    life.turns()
+    assert shown(life) == before
 
 
 @pytest.mark.parametrize("end", [(137, None), (0, "drained")])

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from mainstem import reasons
 from mainstem.changes.consequences import WAYS_OUT, RefusedQuery
+from mainstem.language.model.status.revision_history import RevisionOutcome
 from mainstem.language.model.status.states import QueryState
 
 from mainstem_operator.decisions import unchecked, updates
@@ -70,10 +71,18 @@ def _may_run(body: Mapping[str, Any]) -> bool:
 
 
 def _was_refused(body: Mapping[str, Any]) -> bool:
-    """Whether this generation of the document was refused: by the operator, or by the last driver, which ran another one."""
+    """Whether this generation of the document was refused: by the operator, by the last driver, which ran another one, or by a
+    preflight.
+    """
     status = written_status(body)
     refused = status.get("reported", {}).get("refused")
     if refused and not refused["retried"]:
         return bool(status.get("observedGeneration") == body["metadata"]["generation"])
+    entry: Mapping[str, Any] = next(iter(status.get("history", ())), {})
+    if (entry.get("outcome"), entry.get("generation")) == (
+        RevisionOutcome.REJECTED,
+        body["metadata"]["generation"],
+    ):
+        return True
     condition = find_condition(status, CHECKPOINT_COMPATIBLE)
     return condition is not None and condition["observedGeneration"] == body["metadata"]["generation"]

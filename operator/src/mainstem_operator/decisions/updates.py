@@ -117,7 +117,7 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
         return None
     if want is None or observation.finally_refused or not observation.takes_documents:
         return None
-    if is_beside and _has_refused(observation, pod_status.handed_revision(pod)):
+    if is_beside and _needs_another(observation, pod_status.handed_revision(pod)):
         return None
     has_it = pod_status.handed_revision(pod) == want.name and not hand_overs.was_cut_off(
         observation.body, pod
@@ -128,10 +128,13 @@ def handed(observation: Observation, pod: Object) -> Revision | None:
     return want if failure is None or failure.retry_in <= 0 else None
 
 
-def _has_refused(observation: Observation, revision: str) -> bool:
-    """Whether the driver has refused a revision for good: it will not apply that later, and its refusal must stay in its report."""
-    refused = observation.status.get("reported", {}).get("refused", {})
-    return refused.get("revision") == revision and not refused["retried"]
+def _needs_another(observation: Observation, revision: str) -> bool:
+    """Whether the driver has reported that only another one can apply the wanted document, which it was given: with the next
+    document it would forget that.
+    """
+    refused = observation.refused_update
+    is_wanted = revision == observation.wanted_name
+    return is_wanted and refused is not None and refused["reason"] == reasons.NEW_DRIVER_NEEDED
 
 
 def _may_check(observation: Observation, want: Revision) -> bool:

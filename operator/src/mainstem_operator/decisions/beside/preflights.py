@@ -13,7 +13,7 @@ from mainstem.names import preflight_name
 from mainstem_operator.decisions import unchecked, updates
 from mainstem_operator.manifests.pods import template_hash
 from mainstem_operator.observed import pod_status, preflights
-from mainstem_operator.observed.conditions import DOCUMENT_APPLIED, FALSE, Condition
+from mainstem_operator.observed.conditions import AT_REST, DOCUMENT_APPLIED, FALSE, Condition
 from mainstem_operator.observed.observation import Observation, last_revision
 from mainstem_operator.observed.preflights import Preflight, Verdict
 from mainstem_operator.validation.documents import Revision
@@ -25,22 +25,24 @@ PAUSE_SECONDS: Final = 60.0
 
 def required(observation: Observation) -> Preflight | None:
     """The preflight that the document needs, with its verdict; None if the running driver checks the document, if no document that
-    works would be replaced, or if that must not happen anyway.
+    works would be replaced, or if that must not happen anyway. A refusal holds also once the document before has failed.
     """
     wanted, body = observation.validation.revision, observation.body
     if wanted is None or observation.deleting or body["spec"].get("suspend") or observation.rolled_back:
         return None
-    if observation.refused_changes or observation.finally_refused or not _works(observation):
+    if observation.refused_changes or observation.finally_refused or not _is_compared(observation):
         return None
-    why = _why(observation, wanted)
-    return None if why is None else _polled(observation, _identity(observation, wanted), why)
+    if (why := _why(observation, wanted)) is None:
+        return None
+    preflight = _polled(observation, _identity(observation, wanted), why)
+    is_kept = preflight.verdict is Verdict.REFUSED and observation.status.get("phase") not in AT_REST
+    return preflight if is_kept or unchecked.may_remain(body, observation.pod) else None
 
 
-def _works(observation: Observation) -> bool:
+def _is_compared(observation: Observation) -> bool:
+    """Whether the document is compared with the one that ran last, and that does not end by itself."""
     current = observation.current
-    if current is None or observation.change is None or current.ends:
-        return False
-    return unchecked.may_remain(observation.body, observation.pod)
+    return current is not None and observation.change is not None and not current.ends
 
 
 def _why(observation: Observation, wanted: Revision) -> str | None:
@@ -66,18 +68,20 @@ def _identity(observation: Observation, wanted: Revision) -> str:
 def _polled(observation: Observation, identity: str, why: str) -> Preflight:
     """The preflight, as its pod shows it; while that starts again after an end without a verdict, as the last one has ended."""
     known, pod = observation.preflight_pod, _own(observation, identity)
-    if pod is not None and pod_status.leaving(pod):
-        return Preflight(identity, why, message="the pod that checks the document is being deleted")
-    if pod is not None and pod_status.over(pod):
+    is_leaving = pod is not None and pod_status.leaving(pod)
+    if pod is not None and not is_leaving and pod_status.over(pod):
         return Preflight(identity, why, *preflights.ended(pod))
-    if pod is not None and not pod_status.running(pod):
+    if pod is not None and not is_leaving and not pod_status.running(pod):
         reason, message = known.warning or pod_status.waits_for(pod)
         if reason != reasons.DRIVER_STARTING:
             waits = f"the pod that checks the document has not started: {message}"
             return Preflight(identity, why, Verdict.OPEN, reason, waits)
     if known.failed is not None and known.failed.identity == identity:
         return Preflight(identity, why, Verdict.OPEN, *known.failed.why)
-    return Preflight(identity, why)
+    return Preflight(identity, why, message=_BEING_DELETED if is_leaving else "")
+
+
+_BEING_DELETED: Final = "the pod that checks the document is being deleted"
 
 
 def _own(observation: Observation, identity: str) -> pod_status.Object | None:
