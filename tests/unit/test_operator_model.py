@@ -423,7 +423,9 @@ class Life(RuleBasedStateMachine):
             is_active(query["state"], query.get("reason")) and "updating" not in query for query in queries
         ):
             self.proven.add(runs)
-            self.working = runs
+            # What failed and drains stays failed, whatever its driver still reports.
+            if self.pod is not None and not pod_status.leaving(self.pod):
+                self.working = runs
         elif runs != self.working or any(query["state"] == "Failed" for query in queries):
             self.working = None
         if "revision" not in self.status["reported"]:
@@ -711,7 +713,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def the_budget_is_never_exceeded_and_no_pause_is_longer_than_its_limit(self) -> None:
         failure = self.status.get("lastFailure", {})
-        if failure.get("class") == "Infrastructure":
+        if failure.get("class") in ("Infrastructure", "Change"):
             assert failure["inARow"] >= 1
         elif failure:
             assert failure["inARow"] == self.status["restarts"]
