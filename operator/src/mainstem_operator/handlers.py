@@ -142,14 +142,14 @@ class Operator:
             loop = self._loops.get(owner["uid"])
             if loop is None:
                 continue
-            if meta.name == driver_name(owner["name"]):
-                loop.pipeline.observe_pod(body, deleted=type == "DELETED")
-                loop.wake.set()
-            elif meta.name == trial_name(owner["name"]):
-                loop.pipeline.trial.observe(body, deleted=type == "DELETED")
-                loop.wake.set()
-            elif meta.name == preflight_name(owner["name"]):
-                loop.pipeline.preflight.observe(body, deleted=type == "DELETED")
+            pipeline, name = loop.pipeline, owner["name"]
+            known = {
+                driver_name(name): pipeline.observe_pod,
+                trial_name(name): pipeline.trial.observe,
+                preflight_name(name): pipeline.preflight.observe,
+            }
+            if observe := known.get(str(meta.name)):
+                observe(body, deleted=type == "DELETED")
                 loop.wake.set()
 
     async def loop(self, uid: str, body: kopf.Body, stopped: kopf.DaemonStopped, **_: Any) -> None:

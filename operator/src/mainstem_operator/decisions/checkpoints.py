@@ -44,7 +44,7 @@ def guarded(observation: Observation) -> bool:
     if _was_refused(observation.body):
         return True
     pod = observation.pod
-    return pod is not None and not pod_status.over(pod) and bool(report_of(observation.body, pod))
+    return pod is not None and observation.is_alive and bool(report_of(observation.body, pod))
 
 
 def in_use(observation: Observation, change: DocumentChange | None) -> tuple[RefusedQuery, ...]:

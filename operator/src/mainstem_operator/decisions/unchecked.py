@@ -13,7 +13,6 @@ from mainstem.language.model.status.revision_history import RevisionOutcome
 
 from mainstem_operator.decisions.failure_classes import OF_THE_DOCUMENT, failure_class
 from mainstem_operator.decisions.history import DriverHistory, driver_history
-from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
 from mainstem_operator.observed.preflights import Verdict
@@ -35,8 +34,7 @@ def is_unchecked(observation: Observation) -> bool:
     any more, and where the pipeline was at rest. One that only a new driver can apply is checked by a preflight pod meanwhile.
     """
     current = observation.current
-    is_down = observation.pod is None or pod_status.over(observation.pod)
-    if not is_down or current is None or not _can_be_checked(observation, current):
+    if observation.is_alive or current is None or not _can_be_checked(observation, current):
         return False
     before = driver_history(replace(observation, unchecked=True))
     is_refused = _is_refused(observation.status, observation.wanted_name)

@@ -17,6 +17,7 @@ from mainstem_operator.api.kubernetes_api import (
     KubernetesApi,
     Object,
 )
+from mainstem_operator.api.pod_warnings import PodWatch
 from mainstem_operator.decisions import checkpoints, rollback, unchecked
 from mainstem_operator.decisions.beside import preflights
 from mainstem_operator.decisions.history import driver_history
@@ -32,6 +33,7 @@ from mainstem_operator.observed.observation import (
     running_revision,
     written_status,
 )
+from mainstem_operator.observed.pod_status import PodWarning
 from mainstem_operator.observed.preflights import PreflightPod
 from mainstem_operator.observed.rejections import Refusal
 from mainstem_operator.observed.revision_entries import newest
@@ -78,13 +80,13 @@ class Observer:
             settings=self._settings,
             failure=cache.failure,
             created=cache.created,
-            driver_warning=warnings.driver.warning if warnings.driver else None,
-            executors_warning=warnings.executors.warning if warnings.executors else None,
+            driver_warning=_warning(warnings.driver),
+            executors_warning=_warning(warnings.executors),
             trial_pod=cache.trial.pod,
-            trial_warning=warnings.trial.warning if warnings.trial else None,
+            trial_warning=_warning(warnings.trial),
             preflight_pod=PreflightPod(
                 cache.preflight.pod,
-                warnings.preflight.warning if warnings.preflight else None,
+                _warning(warnings.preflight),
                 cache.preflight.failed,
                 cache.preflight.pause(preflights.PAUSE_SECONDS),
             ),
@@ -113,9 +115,10 @@ class Observer:
         running, wanted = self._running(observation), observation.wanted
         if wanted is None:
             return observation
-        lives = observation.pod is not None and not pod_status.over(observation.pod)
         is_guarded = checkpoints.guarded(observation)
-        remains = lives or is_guarded or unchecked.may_remain(observation.body, observation.pod)
+        remains = (
+            observation.is_alive or is_guarded or unchecked.may_remain(observation.body, observation.pod)
+        )
         if running is not None and running.name != wanted.name and remains:
             change = await self._compared(cache, observation, running, wanted)
             in_use = (
@@ -254,6 +257,11 @@ class Observer:
     async def _read(self, body: Mapping[str, Any]) -> Object | None:
         about = body["metadata"]
         return await self._cluster.get(POD, about["namespace"], driver_name(about["name"]))
+
+
+def _warning(watch: PodWatch | None) -> PodWarning | None:
+    """Why a pod does not start, if only its events report it."""
+    return watch.warning if watch is not None else None
 
 
 def _require(pod: Object | None, body: Mapping[str, Any]) -> None:

@@ -177,7 +177,7 @@ class Observation:
     @property
     def starts(self) -> bool:
         """Whether the driver has not reported yet whether it can take documents over; it may not run yet either."""
-        return self.pod is not None and not pod_status.over(self.pod) and not report_of(self.body, self.pod)
+        return self.pod is not None and self.is_alive and not report_of(self.body, self.pod)
 
     @property
     def takes_documents(self) -> bool:

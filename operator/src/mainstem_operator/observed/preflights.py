@@ -33,6 +33,10 @@ class PreflightPod:
     failed: FailedPod | None = None
     pause: float = 0.0
 
+    def failure(self, identity: str) -> Refusal | None:
+        """How the preflight with this identity ended without a verdict; None if it did not."""
+        return self.failed.why if self.failed is not None and self.failed.identity == identity else None
+
 
 class Verdict(StrEnum):
     """What a preflight shows about a document."""
@@ -77,7 +81,7 @@ def ended(pod: Mapping[str, Any]) -> tuple[Verdict, reasons.Reason, str]:
     """
     end, report = pod_status.ended(pod), pod_status.termination_report(pod)
     if end.exit_code == Exit.OK and end.outcome == "completed":
-        return Verdict.PASSED, end.reason, end.message[:_LONGEST]
+        return Verdict.PASSED, end.reason, end.message
     if end.exit_code in _REFUSALS and end.outcome == "failed" and report.get("retried") is False:
         # A sidecar may run until its time is over, and that is no reason of the document.
         reason, message = (str(report.get(field) or end.reason) for field in ("reason", "message"))
@@ -85,7 +89,7 @@ def ended(pod: Mapping[str, Any]) -> tuple[Verdict, reasons.Reason, str]:
     if not end.message:
         no_report = f"the pod that checks the document ended with exit code {end.exit_code} and no report"
         return Verdict.OPEN, reasons.ERROR if end.exit_code == Exit.OK else end.reason, no_report
-    return Verdict.OPEN, end.reason, end.message[:_LONGEST]
+    return Verdict.OPEN, end.reason, end.message
 
 
 _REFUSALS: Final = (Exit.SPEC_INVALID, Exit.NOT_READY)

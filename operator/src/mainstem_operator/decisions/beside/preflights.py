@@ -67,36 +67,44 @@ def _identity(observation: Observation, wanted: Revision) -> str:
 
 def _polled(observation: Observation, identity: str, why: str) -> Preflight:
     """The preflight, as its pod shows it; while that starts again after an end without a verdict, as the last one has ended."""
-    known, pod = observation.preflight_pod, _own(observation, identity)
-    is_leaving = pod is not None and pod_status.leaving(pod)
-    if pod is not None and not is_leaving and pod_status.over(pod):
-        return Preflight(identity, why, *preflights.ended(pod))
-    if pod is not None and not is_leaving and not pod_status.running(pod):
-        reason, message = known.warning or pod_status.waits_for(pod)
-        if reason != reasons.DRIVER_STARTING:
-            waits = f"the pod that checks the document has not started: {message}"
-            return Preflight(identity, why, Verdict.OPEN, reason, waits)
-    if known.failed is not None and known.failed.identity == identity:
-        return Preflight(identity, why, Verdict.OPEN, *known.failed.why)
+    known, pod = observation.preflight_pod, observation.preflight_pod.pod
+    own = pod if pod is not None and preflights.identity(pod) == identity else None
+    is_leaving = own is not None and pod_status.leaving(own)
+    if own is not None and not is_leaving and (shown := _shown(own, known.warning)):
+        return Preflight(identity, why, *shown)
+    if failure := known.failure(identity):
+        return Preflight(identity, why, Verdict.OPEN, *failure)
     return Preflight(identity, why, message=_BEING_DELETED if is_leaving else "")
 
 
 _BEING_DELETED: Final = "the pod that checks the document is being deleted"
 
 
-def _own(observation: Observation, identity: str) -> pod_status.Object | None:
-    """The pod of this preflight; None if there is none."""
-    pod = observation.preflight_pod.pod
-    return pod if pod is not None and preflights.identity(pod) == identity else None
+def _shown(
+    pod: pod_status.Object, warning: pod_status.PodWarning | None
+) -> tuple[Verdict, reasons.Reason, str] | None:
+    """Verdict, reason and message of a pod that has ended, or does not start; None while nothing is wrong."""
+    if pod_status.over(pod):
+        return preflights.ended(pod)
+    if pod_status.running(pod):
+        return None
+    reason, message = warning or pod_status.waits_for(pod)
+    if reason == reasons.DRIVER_STARTING:
+        return None
+    return Verdict.OPEN, reason, f"the pod that checks the document has not started: {message}"
+
+
+def _awaited(observation: Observation) -> Preflight | None:
+    """The preflight without a verdict for which the document waits; None if it waits for none."""
+    preflight = observation.preflight
+    return preflight if observation.awaits_preflight and preflight is not None and preflight.is_open else None
 
 
 def document_waits(observation: Observation) -> tuple[Condition, ...]:
     """The condition `DocumentApplied` of a document without a verdict. A refusal is shown like that of a driver."""
-    preflight, wanted = observation.preflight, observation.validation.revision
-    if not observation.awaits_preflight or preflight is None or wanted is None or not preflight.is_open:
+    preflight, wanted = _awaited(observation), observation.validation.revision
+    if preflight is None or wanted is None or observation.refused:  # `SpecValid` shows why there is no pod
         return ()
-    if observation.refused:
-        return ()  # `SpecValid` shows why there is no pod
     running = last_revision(observation.body, observation.pod)
     lives = observation.pod is not None and pod_status.running(observation.pod)
     remains = f"revision {running} runs on" if lives else f"the next driver starts with revision {running}"
@@ -113,18 +121,14 @@ _AGAIN: Final = "The operator checks again a minute after each end without a res
 
 def goes_on(observation: Observation) -> bool:
     """Whether a preflight has neither ended nor any trouble: then a requested restart waits, because the new driver may be one."""
-    preflight = observation.preflight
-    return (
-        observation.awaits_preflight and preflight is not None and preflight.is_open and not preflight.message
-    )
+    preflight = _awaited(observation)
+    return preflight is not None and not preflight.message
 
 
 def to_start(observation: Observation) -> Preflight | None:
     """The preflight whose pod the operator creates, once a driver has its own; None if there is none to create."""
-    preflight, known = observation.preflight, observation.preflight_pod
-    if preflight is None or not preflight.is_open or not observation.awaits_preflight:
-        return None
-    if known.pod is not None or observation.refused or not observation.is_alive:
+    preflight, is_there = _awaited(observation), observation.preflight_pod.pod is not None
+    if preflight is None or is_there or observation.refused or not observation.is_alive:
         return None
     return None if _pause(observation, preflight) > 0 else preflight
 
@@ -132,10 +136,7 @@ def to_start(observation: Observation) -> Preflight | None:
 def _pause(observation: Observation, preflight: Preflight) -> float:
     """What is left of the pause after the last end of this preflight, in seconds."""
     known = observation.preflight_pod
-    ended = known.pod is not None or (
-        known.failed is not None and known.failed.identity == preflight.identity
-    )
-    return known.pause if ended else 0.0
+    return known.pause if known.pod is not None or known.failure(preflight.identity) else 0.0
 
 
 def must_stop(observation: Observation) -> bool:
@@ -157,8 +158,8 @@ def must_stop(observation: Observation) -> bool:
 
 def seconds_left(observation: Observation, most: float) -> float | None:
     """Seconds until the next look at a preflight, at most `most`; None if the document waits for none."""
-    preflight = observation.preflight
-    if preflight is None or not observation.awaits_preflight or not preflight.is_open:
+    preflight = _awaited(observation)
+    if preflight is None:
         return None
     pause = _pause(observation, preflight)
     return min(most, pause + 1) if pause > 0 else most
