@@ -146,7 +146,12 @@ def test_the_message_of_the_kubelet_is_read(pipelines, cluster: StatusApi) -> No
     core.create_namespaced_pod(pipelines.namespace, pod)
     for reason, message, text in (
         ("ContainerCreating", None, None),
-        ("ImagePullBackOff", "Back-off pulling image", "ours: ImagePullBackOff: Back-off pulling image"),
+        ("ErrImagePull", "no such image", "ours: ImagePullBackOff: no such image"),
+        (
+            "ImagePullBackOff",
+            'Back-off pulling image "i": ErrImagePull: no such image',
+            "ours: ImagePullBackOff: no such image",
+        ),
     ):
         waiting = {"reason": reason} | ({"message": message} if message else {})
         status = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"waiting": waiting}}  # fmt: skip

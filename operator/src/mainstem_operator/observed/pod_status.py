@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from mainstem import reasons
+from mainstem.cluster.container_waits import wait_of
 from mainstem.language.model.deployment import larger_memory, memory_text
 from mainstem.names import ATTEMPT, DRIVER_CONTAINER, RESTART_NONCE, REVISION, RUN, TEMPLATE_HASH, UPDATE
 from mainstem.reasons import Exit
@@ -134,11 +135,8 @@ def waits_for(pod: Object) -> tuple[reasons.Reason, str]:
     status = pod.get("status", {})
     for container in (_container(pod), *status.get("initContainerStatuses", ())):
         waiting = container.get("state", {}).get("waiting", {})
-        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-            # The kubelet turns from one of them to the other with each try.
-            is_pull = waiting["reason"] == reasons.ERR_IMAGE_PULL
-            reason = reasons.IMAGE_PULL_BACK_OFF if is_pull else reasons.named(waiting["reason"])
-            return reason, str(waiting.get("message", ""))
+        if wait := wait_of(waiting.get("reason"), waiting.get("message")):
+            return wait
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             reason = reasons.named(f"Driver{condition.get('reason', 'Unschedulable')}")

@@ -8,13 +8,12 @@ from kubernetes.config import ConfigException, load_incluster_config
 
 from mainstem import names, reasons
 from mainstem.cluster.api_errors import API_ERRORS, api_error
+from mainstem.cluster.container_waits import wait_of
 from mainstem.errors import NotReady
 
 
 _TIMEOUT: Final = (2.0, 4.0)
 """Seconds to connect and to answer."""
-# The kubelet's reasons of a container that is about to start. With any other reason it does not start.
-_COMING: Final = ("ContainerCreating", "PodInitializing")
 
 
 class StatusApi:
@@ -103,5 +102,5 @@ def _wait_messages(pod: Any) -> Iterator[str]:
             yield condition.message
     for container in pod.status.container_statuses or ():
         waiting = container.state.waiting if container.state else None
-        if waiting and waiting.reason not in _COMING:
-            yield f"{pod.metadata.name}: {waiting.reason}: {waiting.message or ''}".rstrip(": ")
+        if waiting and (wait := wait_of(waiting.reason, waiting.message)):
+            yield f"{pod.metadata.name}: {wait[0]}: {wait[1]}".rstrip(": ")
