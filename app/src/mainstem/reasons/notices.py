@@ -22,6 +22,12 @@ KEYS_DIFFER_IN_CASE: Final = Reason(
     "column is NULL. The driver looks at one record of each batch, of at most 16 KiB, among those in which a column is NULL.",
     "Write the key in the schema as the objects have it. A view can give the column another name.",
 )
+FILES_PASSED_OVER: Final = Reason(
+    "FilesPassedOver",
+    "Below the path of a source are files that no batch reads. Unless a folder is called like `k=v`, Spark reads only the files "
+    "directly in the path; a side input reads none beside such folders. The message has their number and the first of them.",
+    "See [files are passed over](#what-to-do-when).",
+)
 RECONCILE_FAILED: Final = Reason(
     "ReconcileFailed",
     "An event of the pipeline: it quotes an error of the API server that the status does not show.",

@@ -11,10 +11,12 @@ from mainstem.language.model.status.states import OUTAGES, QueryState
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures import damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
+from mainstem.runtime.files.passed_over_files import PassedOver
 from mainstem.runtime.progress.spark_progress import lagging, retaining
 from mainstem.runtime.query.supervised_query import SupervisedQuery
-from mainstem.runtime.supervision.outages import Outage, Outages
-from mainstem.runtime.supervision.topics import OffsetSnapshot, Topics
+from mainstem.runtime.supervision.outages import Outage
+from mainstem.runtime.supervision.polls import Polls
+from mainstem.runtime.supervision.topics import OffsetSnapshot
 
 
 _UNDER_WAY: Final = (QueryState.STARTING, QueryState.RUNNING)
@@ -28,14 +30,14 @@ class Current:
     """Computes the current status of each query; sends no request itself.
 
     Args:
-        outages: the servers that do not answer.
-        topics: the offsets of topics.
+        polls: the answers of servers and stores.
         graph: the graph of the document.
         clock: the time of the run.
     """
 
-    def __init__(self, outages: Outages, topics: Topics, graph: Graph, clock: Clock) -> None:
-        self._outages, self._topics, self._graph, self._clock = outages, topics, graph, clock
+    def __init__(self, polls: Polls, graph: Graph, clock: Clock) -> None:
+        self._outages, self._topics, self._files = polls.outages, polls.topics, polls.files
+        self._graph, self._clock = graph, clock
 
     def status(self, supervised: SupervisedQuery) -> QueryProgress:
         """The current status of a query."""
@@ -53,7 +55,15 @@ class Current:
         is_free = status.reason in (None, reasons.KEYS_DIFFER_IN_CASE)
         if supervised.notice and is_free and status.state in _WITH_NOTICE:
             status = replace(status, reason=supervised.notice[0], message=supervised.notice[1])
-        return status
+        passed = self._files.answers(self._sources(supervised))
+        return with_passed_over_files(status, supervised.occurrences, passed)
+
+    def begin(self, supervised: SupervisedQuery) -> None:
+        """Look at the files of a query that starts."""
+        self._files.begin(self._sources(supervised))
+
+    def _sources(self, supervised: SupervisedQuery) -> list[str]:
+        return [source.name for source in self._graph.sources_of(supervised.query.from_)]
 
     def outage(self, supervised: SupervisedQuery) -> Outage | None:
         """The outage of a server that a query uses; None while all answer."""
@@ -105,3 +115,26 @@ def current(
     if outage is None or status.state not in _UNDER_WAY:
         return status
     return replace(status, idle=False, reason=outage.reason, message=outage.described())
+
+
+def with_passed_over_files(
+    status: QueryProgress, occurrences: Mapping[str, str], passed: Mapping[str, PassedOver]
+) -> QueryProgress:
+    """The status with the files that its sources do not read, also as its reason if it has none; pure.
+
+    Args:
+        status: the status.
+        occurrences: name of each occurrence -> the source's name.
+        passed: source -> its passed over files; only sources that have some.
+    """
+    if not passed:
+        return status
+    sources = list(status.sources)
+    for index, source in enumerate(sources):
+        if answer := passed.get(occurrences.get(source.name, "")):
+            sources[index] = replace(source, passed_over=answer.files)
+    status = replace(status, sources=tuple(sources))
+    if status.reason is not None or status.state not in _WITH_NOTICE:
+        return status
+    message = "; ".join(answer.described(name) for name, answer in passed.items())
+    return replace(status, reason=reasons.FILES_PASSED_OVER, message=message)

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from mainstem import logs, reasons
 from mainstem.runtime.clock import Clock
+from mainstem.runtime.files.expired_files import ExpiredFiles
 from mainstem.runtime.progress.listener import Listener, Progress
 from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
 from mainstem.runtime.query.supervised_query import SupervisedQuery
-from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.topics import Topics
 from mainstem.runtime.supervision.unwritten import log_late
 

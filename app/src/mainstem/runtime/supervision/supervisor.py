@@ -21,6 +21,7 @@ from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.checkpoint.ownership import Ownership
 from mainstem.runtime.clock import Clock
+from mainstem.runtime.files.expired_files import ExpiredFiles
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.query.analysis import Analysis
 from mainstem.runtime.query.starting import Starter
@@ -32,14 +33,12 @@ from mainstem.runtime.supervision.current import Current
 from mainstem.runtime.supervision.document_recorder import DocumentRecorder
 from mainstem.runtime.supervision.draining import drained, out_of_time
 from mainstem.runtime.supervision.events import EventQueue
-from mainstem.runtime.supervision.expired_files import ExpiredFiles
 from mainstem.runtime.supervision.lifecycle import QueryLifecycle
 from mainstem.runtime.supervision.listeners import Listeners
-from mainstem.runtime.supervision.outages import Outages
+from mainstem.runtime.supervision.polls import Polls
 from mainstem.runtime.supervision.refreshing import Refresher
 from mainstem.runtime.supervision.renewals import Renewals
 from mainstem.runtime.supervision.stalls import Stalls
-from mainstem.runtime.supervision.topics import Topics
 from mainstem.runtime.supervision.waiting_queries import WaitingQueries
 
 
@@ -78,12 +77,11 @@ class Supervisor:
     ) -> None:
         self._clock = clock = clock or Clock()
         self._session, self._changed, self._stop, self._run = session, changed, stop, run
-        self._outages = Outages(graph, clock)
-        self._topics = Topics(session, graph, self._outages, clock)
-        self._renewals = Renewals(graph, self._topics)
+        self._polls = Polls(session, graph, clock)
+        self._renewals = Renewals(graph, self._polls.topics)
         self._listeners = Listeners(graph.spec.listeners, clock)
         files = ExpiredFiles(session, graph)
-        self._events = EventQueue(self._topics, files, self._listeners.pass_on, clock)
+        self._events = EventQueue(self._polls.topics, files, self._listeners.pass_on, clock)
         self._driver = driver or DriverIdentity(graph.pipeline.name)
         self._ownership = Ownership(
             self._driver,
@@ -109,7 +107,7 @@ class Supervisor:
         """Make a document the one that runs; all parts that read the document are made anew."""
         self._graph = graph
         self._starter, self.analysis, self._waiting = starter, analysis, waiting
-        self._current = Current(self._outages, self._topics, graph, self._clock)
+        self._current = Current(self._polls, graph, self._clock)
         self._refresher = Refresher(graph, starter.built)
         self._lifecycle = QueryLifecycle(
             self._queries,
@@ -164,8 +162,7 @@ class Supervisor:
         for supervised in (each for each in self._queries if each.query.name in unready):
             refusals.add(supervised, unready[supervised.query.name])
         self._waiting.begin(refusals.others(self._queries), refusals)
-        self._outages.start()
-        self._topics.start()
+        self._polls.start()
         self._orphans.start()
         queries = [supervised for supervised in refusals.others(self._queries) if supervised.absent is None]
         built = self.analysis.document(self._starter, queries, some=bool(self.waiting), strict=strict)
@@ -214,7 +211,7 @@ class Supervisor:
         over = all(supervised.over for supervised in self._queries) and not self._successions.pending
         if over and not self.failures:
             close_journals(self._queries)
-        return not over
+        return not over or self._polls.files.pending
 
     def apply(self, graph: Graph, locate: Locate = without_text) -> None:
         """Change to another document of the pipeline, while the queries that it does not touch run on.
@@ -245,9 +242,7 @@ class Supervisor:
             waiting.close()
             raise
         self._waiting.close()
-        self._outages.adopt(graph)
-        self._topics.adopt(graph)
-        self._topics.start()
+        self._polls.adopt(graph)
         self._events.files = ExpiredFiles(self._session, graph)
         self._orphans.adopt(graph)
         self._records.adopt(graph, way.kept)
@@ -285,8 +280,7 @@ class Supervisor:
 
     def close(self) -> None:
         """Stop all polling, remove orphan files, and let listeners take the last events."""
-        waiting, outages, topics = self._waiting, self._outages, self._topics
-        for part in (waiting, outages, topics, self._renewals, self._orphans, self._listeners):
+        for part in (self._waiting, self._polls, self._renewals, self._orphans, self._listeners):
             part.close()
 
     def _settled(self) -> list[SupervisedQuery]:

@@ -66,8 +66,8 @@ class SourceProgress:
             )
         ),
     )
-    """Records of the topics that Kafka still keeps, read or not: a query with an empty checkpoint reads them from
-    `startingOffsets: earliest`. The difference of offsets, so transactions and compaction make it too large."""
+    """Records of the topics that Kafka still keeps: a query with an empty checkpoint reads them from
+    `startingOffsets: earliest`. By offsets, so transactions and compaction make it too large."""
     decoded: Count = field(
         default=0,
         metadata=describe(
@@ -85,11 +85,7 @@ class SourceProgress:
     tombstones: Count = field(
         default=0,
         metadata=describe(
-            Metric(
-                "source_skipped_tombstones",
-                "Records without a value that were skipped since the driver started.",
-                counter=True,
-            ),
+            Metric("source_skipped_tombstones", "Tombstones skipped since the driver started.", counter=True),
             Shown.NONZERO,
         ),
     )
@@ -102,6 +98,14 @@ class SourceProgress:
         ),
     )
     """Offsets or files that expired before they were read, if `failOnDataLoss` is false; a lower bound."""
+    passed_over: Count = field(
+        default=0,
+        metadata=describe(
+            Metric("source_passed_over_files", "Files below the path that no batch reads."),
+            Shown.NONZERO,
+        ),
+    )
+    """Files below the path that no batch reads, because of their folder."""
     end_offset: Offset = None
     """End offsets of the last batch, as Spark's JSON; absent if too long. The driver's `/status` has all."""
 
@@ -256,8 +260,8 @@ class QueryProgress:
     restarts: Count = field(default=0, metadata=describe(Metric("query_restarts", "Restarts in a row.")))
     """Restarts in a row."""
     reason: Reason | None = None
-    """Why the query failed last; absent once it is healthy. A running query can have `SideInputsStale`,
-    `WatermarkAhead` or `KeysDifferInCase`."""
+    """Why the query failed last; absent once it is healthy. A running query can have a reason too, such as
+    `WatermarkAhead`."""
     message: Message | None = None
     """The reason in words for people."""
     sources: Annotated[

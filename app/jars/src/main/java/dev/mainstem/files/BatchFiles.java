@@ -85,7 +85,7 @@ final class BatchFiles implements FileIndex {
     }
 
     /** Whether Spark reads the file in a folder: an empty file has no rows, and names such as _metadata are not data. */
-    private static boolean isData(FileStatus file) {
+    static boolean isData(FileStatus file) {
         String name = file.getPath().getName();
         return file.getLen() > 0 && !name.startsWith(".") && (!name.startsWith("_") || name.contains("="));
     }

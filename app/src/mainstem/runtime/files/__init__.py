@@ -1,0 +1,1 @@
+"""Files of sources that no batch reads."""
