@@ -22,7 +22,7 @@ from typing import Any, Self
 import yaml
 from harness.apiserver import ControlPlane
 from harness.process import Process, free_port
-from harness.waiting import still, within
+from harness.waiting import LIMIT, still, within
 from kubernetes.client import (
     ApiException,
     CoordinationV1Api,
@@ -291,7 +291,7 @@ class Operator(Process):
 
     def phases(self) -> dict[str, int]:
         """Phase -> how many pipelines it has looked at, since it started, are in it."""
-        with urllib.request.urlopen(self._metrics, timeout=5) as answer:
+        with urllib.request.urlopen(self._metrics, timeout=LIMIT) as answer:
             answered = _PHASES.findall(answer.read().decode())
         return {phase: int(float(number)) for phase, number in answered if float(number)}
 

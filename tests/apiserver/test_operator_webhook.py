@@ -16,6 +16,7 @@ from apiserver.webhook_objects import NAMESPACE, WebhookObjects
 from chart.rendering import objects
 from harness.process import free_port
 from harness.sampling import only
+from harness.waiting import LIMIT
 from kubernetes.client import ApiException
 from mainstem_operator.admission.certificates import LIFETIME, Certificates, issue, needs_renewal
 from mainstem_operator.admission.webhook import server_names
@@ -227,7 +228,7 @@ def test_a_replica_on_standby_answers_with_the_same_certificate(webhook: Webhook
                 method="POST",
             ),
             context=ssl.create_default_context(cadata=mine.authorities.decode()),
-            timeout=30,
+            timeout=LIMIT,
         )
         assert json.load(answer)["response"]["allowed"] is False
 

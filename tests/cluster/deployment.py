@@ -59,10 +59,16 @@ def allowed(cluster: TestCluster, namespace: str, account: str, *words: str) -> 
     return done.stdout.strip() == "yes"
 
 
+def page(url: str) -> str:
+    """The text at an address. The first request starts the server's application, which takes long on a busy machine."""
+    with urllib.request.urlopen(url, timeout=LIMIT) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
 def fetched(url: str) -> Any:
     """The JSON at an address."""
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return json.load(answer)
+    return json.loads(page(url))
 
 
 def image_values(operator: Image, app: Image) -> list[str]:

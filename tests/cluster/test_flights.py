@@ -6,7 +6,6 @@ The tests of this file tell one story, in their order.
 import importlib
 import json
 import sys
-import urllib.request
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.deployment import ROOT, Pipeline, Servers, fetched, within
+from cluster.deployment import ROOT, Pipeline, Servers, fetched, page, within
 from deltalake import DeltaTable
 from harness.cluster.base import TestCluster
 from harness.records import Record, consume, new_producer, produce
@@ -191,9 +190,8 @@ def test_pools_and_weights_are_those_of_the_document(flights: Pipeline, tmp_path
         [application] = fetched(f"{ui}/api/v1/applications")
         stages = fetched(f"{ui}/api/v1/applications/{application['id']}/stages")
         assert {stage["schedulingPool"] for stage in stages} >= {"archive", "carrier-days", "dead-letters"}
-        with urllib.request.urlopen(f"{ui}/stages/", timeout=10) as page:
-            cells = Cells()
-            cells.feed(page.read().decode())
+        cells = Cells()
+        cells.feed(page(f"{ui}/stages/"))
     pools = {row[0]: (row[1], row[2]) for row in cells.rows if len(row) >= 6}
     # Spark's page of pools: name, minimum share, weight.
     assert pools["archive"] == ("0", "2")

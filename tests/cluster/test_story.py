@@ -6,13 +6,12 @@ each part closely, in `make test-full`.
 
 import base64
 import json
-import urllib.request
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, within
+from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, page, within
 from cluster.orders import DOCUMENT, Orders, running_executors
 from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
@@ -66,13 +65,11 @@ def test_no_secret_is_visible(
     with pipeline.forwarded(4040, tmp_path) as ui:
         [application] = fetched(f"{ui}/api/v1/applications")
         pages = ("environment/", "executors/", "jobs/", "stages/", "StreamingQuery/")
-        for page in (*pages, f"api/v1/applications/{application['id']}/environment"):
-            with urllib.request.urlopen(f"{ui}/{page}", timeout=20) as answer:
-                outputs[page] = answer.read().decode()
+        for place in (*pages, f"api/v1/applications/{application['id']}/environment"):
+            outputs[place] = page(f"{ui}/{place}")
     with pipeline.forwarded(8090, tmp_path) as http:
-        for page in ("status", "metrics", "healthz", "readyz"):
-            with urllib.request.urlopen(f"{http}/{page}", timeout=20) as answer:
-                outputs[page] = answer.read().decode()
+        for place in ("status", "metrics", "healthz", "readyz"):
+            outputs[place] = page(f"{http}/{place}")
     assert "spark.authenticate" in outputs["environment/"], "the page is that of the properties"
     leaks = [
         (place, index)

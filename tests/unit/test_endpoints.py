@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from harness.clock import OwnClock
+from harness.waiting import LIMIT
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.driver.driver_state import PATIENCE, DriverStage, DriverState
@@ -39,7 +40,7 @@ def url(driver: DriverState) -> Iterator[str]:
 
 def ask(url: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with urllib.request.urlopen(url, timeout=LIMIT) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

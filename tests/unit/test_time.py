@@ -87,6 +87,26 @@ def timed_waits(module: Path) -> list[int]:
     ]
 
 
+def short_requests(module: Path) -> list[int]:
+    """The lines that ask a server once with a limit of their own: a request that is made again handles an `OSError`."""
+    again = {
+        id(node)
+        for part in nodes(module)
+        if isinstance(part, ast.Try)
+        and any(handler.type and "OSError" in ast.unparse(handler.type) for handler in part.handlers)
+        for statement in part.body
+        for node in ast.walk(statement)
+    }
+    return [
+        node.lineno
+        for node in nodes(module)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("urlopen")
+        and id(node) not in again
+        and any(each.arg == "timeout" and isinstance(each.value, ast.Constant) for each in node.keywords)
+    ]
+
+
 def test_a_run_takes_the_time_from_its_clock_alone() -> None:
     places = {
         name(module): lines
@@ -99,6 +119,11 @@ def test_a_run_takes_the_time_from_its_clock_alone() -> None:
 def test_tests_neither_sleep_nor_measure() -> None:
     places = {name(module): lines for module in of_tests() if (lines := calls(module, STOPWATCH))}
     assert places == {}, "wait for a condition with harness.waiting, or own the time with harness.clock"
+
+
+def test_an_answer_of_a_server_may_take_as_long_as_anything() -> None:
+    places = {name(module): lines for module in of_tests() if (lines := short_requests(module))}
+    assert places == {}, "give a request harness.waiting.LIMIT: the first one may start what answers it"
 
 
 def test_each_exception_is_one() -> None:
