@@ -84,10 +84,10 @@ class _Watched:
         self.folder = folder
         self.answer: PassedOver | None = None
         self.error = ""
-        self.begun: float | None = None
-        """When a query that reads it has started last."""
+        self.begun = 0.0
+        """When a query that reads it has started last; a look is due then."""
         self.due = False
-        self.at = 0.0
+        self.at: float | None = None
         """When the last look began."""
 
 
@@ -131,7 +131,7 @@ class PassedOverFiles:
     def pending(self) -> bool:
         """Whether a look is not over, and worth a wait: a query may end before the first look at its sources."""
         now = self._clock.seconds()
-        return any(each.due and now - (each.begun or now) < PATIENCE_SECONDS for each in self._watched)
+        return any(each.due and now - each.begun < PATIENCE_SECONDS for each in self._watched)
 
     def close(self) -> None:
         """Stop looking; does not wait for a running look."""
@@ -160,8 +160,9 @@ class PassedOverFiles:
             return  # no JVM: the supervisor notices that itself
 
     def _is_old(self, watched: _Watched) -> bool:
-        is_read = watched.begun is not None and watched.folder.is_stream
-        return is_read and self._clock.seconds() - watched.at >= LOOK_SECONDS
+        if not watched.folder.is_stream or watched.at is None:
+            return False
+        return self._clock.seconds() - watched.at >= LOOK_SECONDS
 
     def _look(self, session: SparkSession, watched: _Watched) -> None:
         begun, folder, before = watched.begun, watched.folder, watched.answer

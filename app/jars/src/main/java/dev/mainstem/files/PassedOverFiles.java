@@ -94,10 +94,11 @@ public final class PassedOverFiles {
             CollectionConverters.asJava(index.listFiles(ALL, ALL)).forEach(folder ->
                     CollectionConverters.asJava(folder.files()).forEach(file -> passed.remove(file.getPath())));
         }
+        List<Path> folders = CollectionConverters.asJava(index.rootPaths());
         DocumentPaths elsewhere = new DocumentPaths(system, read, written);
         passed.values().removeIf(file -> !BatchFiles.isData(file)
                 || !index.matchPathPattern(file)
-                || elsewhere.have(file.getPath(), CollectionConverters.asJava(index.rootPaths())));
+                || elsewhere.have(file.getPath(), folders));
         String first = passed.keySet().stream().map(Path::toString).min(String::compareTo).orElse("");
         return new PassedOverFiles(passed.size(), first);
     }
