@@ -1,6 +1,7 @@
 """A query in the midst of its work, and well: with all that it can tell."""
 
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 from mainstem.dataframes.decode.decoding import MALFORMED_RECORD
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.failures.classification import Failure, classify_text
 from mainstem.runtime.failures.malformed_records import FIRST, explained
 

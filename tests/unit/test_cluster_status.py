@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mainstem.language.model.status.pipeline_status import Status
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState, tally
 from mainstem.runtime.driver.status_report import (
     BUDGET,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from mainstem.language.model.status.pipeline_status import Status
-from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.driver import status_report

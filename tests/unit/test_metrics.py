@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from harness.clock import OwnClock
 from mainstem.language.model.status.fields import Metric
-from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.driver.driver_state import DriverState
 from mainstem.runtime.driver.metrics import Metrics
 from mainstem.runtime.driver.status_report import ExecutorCounts

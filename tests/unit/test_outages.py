@@ -13,7 +13,8 @@ from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
 from mainstem.language.model.connections import Connection
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clients.kafka_admin import TopicOffsets, offsets
 from mainstem.runtime.supervision import current as present

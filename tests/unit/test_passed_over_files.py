@@ -13,7 +13,8 @@ from harness.documents import pipeline_head
 from harness.waiting import LIMIT, within
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import read_text
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.files import passed_over_files
 from mainstem.runtime.files.passed_over_files import (

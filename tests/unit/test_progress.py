@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.progress.spark_progress import updated, waiting, with_spark_message
 from mainstem.runtime.progress.status_json import as_json

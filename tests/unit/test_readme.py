@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 from mainstem.cli import main
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.console.reporter import Lines

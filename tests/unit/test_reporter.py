@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from harness.clock import OwnClock
-from mainstem.language.model.status.query_progress import QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.runtime.console import reporter
 from mainstem.runtime.console.reporter import LINE_SECONDS, Lines, Table, cells, for_stream

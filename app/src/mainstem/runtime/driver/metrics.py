@@ -1,6 +1,6 @@
 """Makes the metrics of a driver for Prometheus. Their names stay the same. The scrape adds the namespace.
 
-A metric of a query, a source or an expectation is declared beside its field in `language.model.status.query_progress`.
+A metric of a query, a source or an expectation is declared beside its field in `language.model.status`.
 All metrics have the prefix `mainstem_` and the label `pipeline`. A metric without a value has no sample.
 """
 
@@ -13,7 +13,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from mainstem.language.model.status.fields import Metric, MetricUnit, moment
-from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
 from mainstem.names import METRIC_PREFIX
 from mainstem.runtime.driver.driver_state import DriverState

@@ -15,7 +15,8 @@ from mainstem import logs
 from mainstem.language.base import MAX_ITEMS
 from mainstem.language.model.status.fields import LARGEST, Shown, moment
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
-from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState, is_active, tally
 from mainstem.reasons import Reason
 from mainstem.runtime.driver.executor_losses import MemoryLoss

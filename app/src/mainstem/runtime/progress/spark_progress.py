@@ -16,7 +16,8 @@ from mainstem import reasons
 from mainstem.language.model import expectations
 from mainstem.language.model.decode import OTHER_CASE
 from mainstem.language.model.status.fields import moment
-from mainstem.language.model.status.query_progress import ExpectationProgress, QueryProgress, SourceProgress
+from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.progress.transitions import QueryEvent, after
 
 

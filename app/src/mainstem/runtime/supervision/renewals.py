@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from mainstem import logs, reasons
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.status.query_progress import SourceProgress
+from mainstem.language.model.status.progress_parts import SourceProgress
 from mainstem.runtime.clients.kafka_admin import TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.spark_progress import offset
