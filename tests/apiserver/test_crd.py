@@ -68,13 +68,14 @@ def test_a_table_shows_the_printer_columns(pipelines) -> None:
     pipelines.apply(_part(status=_drivers(1)), "driver", status=True)
     table = pipelines.table()
     columns = {column["name"]: column["priority"] for column in table["columnDefinitions"]}
-    narrow = ["Name", "Ready", "Phase", "Reason", "Queries", "Lag", "Rows/s", "Age"]
+    narrow = ["Name", "Ready", "Phase", "Reason", "Queries", "Lag", "Behind", "Rows/s", "Last Commit", "Age"]
     wide = ["Restarts", "Executors", "Driver", "Checkpoint"]
     assert list(columns) == narrow + wide
     assert [name for name, priority in columns.items() if priority] == wide
     [row] = table["rows"]
     cells = dict(zip(columns, row["cells"], strict=True))
-    assert cells.pop("Age")
+    for name in ("Age", "Behind", "Last Commit"):
+        assert re.fullmatch(r"(\d+[ydhms])+", cells.pop(name))
     assert cells == {
         "Name": "smallest",
         "Ready": "False",
@@ -226,14 +227,18 @@ def _drivers(queries: int) -> dict[str, Any]:
         "inputRows": 2**40,
         "batchDurationMs": 400,
         "lag": 2**40,
+        "behindSince": TIME,
         "watermark": TIME,
         "lastProgressTime": TIME,
+        "lastCommitTime": TIME,
         "sources": [source],
     }
     summary = {
         "queries": f"{queries} active",
         "lag": 2**40,
+        "behindSince": TIME,
         "rowsPerSecond": 5000,
+        "lastCommitTime": TIME,
         "executors": "1/2",
         "executorsMessage": "0/1 nodes are available",
     }

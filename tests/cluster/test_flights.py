@@ -131,7 +131,19 @@ def test_apply_reads_everything_exactly_once(flights: Pipeline, servers: Servers
 @pytest.mark.full(gate="apiserver/test_crd.py::test_a_table_shows_the_printer_columns")
 def test_the_table_of_kubectl_shows_the_pipeline(flights: Pipeline) -> None:
     head, row = flights.kubectl("get", "sp", "flights").splitlines()
-    assert head.split() == ["NAME", "READY", "PHASE", "REASON", "QUERIES", "LAG", "ROWS/S", "AGE"]
+    assert head.split() == [
+        "NAME",
+        "READY",
+        "PHASE",
+        "REASON",
+        "QUERIES",
+        "LAG",
+        "BEHIND",
+        "ROWS/S",
+        "LAST",
+        "COMMIT",
+        "AGE",
+    ]
     assert row.split()[:7] == ["flights", "True", "Running", "Running", "3", "active", "0"]
     wide = flights.kubectl("get", "sp", "flights", "-o", "wide").splitlines()[1]
     for word in ("flights-driver", "s3a://mainstem/checkpoints/flights"):

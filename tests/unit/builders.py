@@ -29,4 +29,6 @@ BUSY = QueryProgress(
         ),
     ),
     last_progress_time="2026-01-01T00:00:00.000Z",
+    last_commit_time="2026-01-01T00:00:01Z",
+    behind_since="2025-12-31T23:59:50Z",
 )

@@ -58,6 +58,8 @@ def test_a_query_fills_every_field_of_the_resource() -> None:
         "stateBytes": 4096,
         "droppedByWatermark": 2,
         "lastProgressTime": "2026-01-01T00:00:00.000Z",
+        "lastCommitTime": "2026-01-01T00:00:01Z",
+        "behindSince": "2025-12-31T23:59:50Z",
         "restarts": 0,
         "sources": [
             {
@@ -134,11 +136,15 @@ def test_a_driver_without_queries_is_not_ready() -> None:
 
 def test_the_summary_adds_up() -> None:
     idle = replace(waiting(BUSY), name="b", rows_per_second=0.0, sources=(SourceProgress("files"),))
+    idle = replace(idle, behind_since=None, last_commit_time=None)
     done = replace(BUSY, name="c", state=QueryState.COMPLETED, rows_per_second=99.0, sources=())
+    done = replace(done, behind_since="2025-12-31T23:59:40Z", last_commit_time="2025-12-31T23:59:59Z")
     shown = summary([BUSY, idle, done], ExecutorCounts(1, 2, "0/1 nodes are available: password=hunter2"))
     assert shown == {
         "queries": "2 active, 1 completed",
         "lag": 103,
+        "behindSince": "2025-12-31T23:59:40Z",
+        "lastCommitTime": "2026-01-01T00:00:01Z",
         "rowsPerSecond": 1234,  # what is completed reads no more
         "executors": "1/2",
         "executorsMessage": "0/1 nodes are available: password=*****",
@@ -146,7 +152,10 @@ def test_the_summary_adds_up() -> None:
 
 
 def test_the_summary_omits_unknown_executors_and_unknown_lag() -> None:
-    assert summary([replace(BUSY, sources=())], None) == {"queries": "1 active", "rowsPerSecond": 1234}
+    never_current = replace(BUSY, name="d", behind_since=None)
+    assert "behindSince" not in summary([BUSY, never_current], None), "it may be behind for longer"
+    unknown = replace(BUSY, sources=(), behind_since=None, last_commit_time=None)
+    assert summary([unknown], None) == {"queries": "1 active", "rowsPerSecond": 1234}
 
 
 def test_messages_hold_no_credential_and_are_truncated() -> None:

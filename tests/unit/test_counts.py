@@ -23,6 +23,7 @@ def batch(number: int, **observed: Any) -> dict[str, Any]:
     return {
         "batchId": number,
         "numInputRows": 5,
+        "timestamp": "2026-01-01T00:00:00.000Z",
         "durationMs": {"addBatch": 1},
         "sources": [{}],
         "observedMetrics": metrics,

@@ -297,6 +297,14 @@ def test_a_running_driver_is_evaluated_by_its_report(
         (reported("Idle", "Completed", lag=0), "Idle", "no query has new data to read"),
         (reported("Waiting", "Failed", lag=0), "Idle", "no query has new data to read"),
         (reported("Idle", lag=7612), "RowsPending", "a is Idle; 7,612 records are not read yet"),
+        (
+            reported(
+                "Running", lag=7612, behindSince="2026-03-01T11:50:00Z", lastCommitTime="2026-03-01T11:50:02Z"
+            ),
+            "RowsPending",
+            "7,612 records are not read yet; behind since 2026-03-01T11:50:00Z; last commit at 2026-03-01T11:50:02Z",
+        ),
+        (reported("Running", "Starting", lag=1, behindSince=""), "RowsPending", "2 records are not read yet"),
         (reported("Running", "Idle", lag=0), "RowsPending", "lately: a is Running"),
         (reported("Starting", "Idle", lag=0), "RowsPending", "lately: a is Starting"),
         (reported("Running", "Idle", lag=7612, rowsPerSecond=3), "RowsRead", "at least one query reads rows"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mainstem.language.model.status.progress_parts import SourceProgress
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.progress.spark_progress import updated, waiting, with_spark_message
+from mainstem.runtime.progress.spark_progress import read_all, updated, waiting, with_spark_message
 from mainstem.runtime.progress.status_json import as_json
 
 
@@ -24,6 +24,7 @@ KAFKA: dict[str, Any] = {
     # Strings, in Spark's own JSON.
     "metrics": {"avgOffsetsBehindLatest": "51.5", "maxOffsetsBehindLatest": "100", "minOffsetsBehindLatest": "3"},
 }  # fmt: skip
+CURRENT = {**KAFKA, "endOffset": KAFKA["latestOffset"]}
 FILES: dict[str, Any] = {
     "description": "FileStreamSource[file:/data/in]",
     "startOffset": None,
@@ -63,6 +64,38 @@ def test_a_batch_updates_every_number() -> None:
     assert (status.processed_rows_per_second, status.batch_duration_ms) == (4.0, 1250)
     assert (status.id, status.run_id) == (event()["id"], event()["runId"])
     assert status.last_progress_time == "2024-03-01T05:00:00.000Z"
+    assert status.last_commit_time == "2024-03-01T05:00:01Z"
+
+
+def test_only_a_batch_that_takes_time_is_a_commit() -> None:
+    """Neither a trigger without data nor a run that was written before."""
+    status = updated(QueryProgress("copy"), event(), ["orders"])
+    for later in (IDLE, event(batchDuration=0, durationMs={"addBatch": 0})):
+        shown = updated(status, {**later, "timestamp": "2024-03-01T06:00:00.000Z"}, ["orders"])
+        assert shown.last_commit_time == status.last_commit_time
+
+
+@pytest.mark.parametrize(
+    ("sources", "complete"),
+    [
+        ({"a": KAFKA}, False),
+        ({"a": CURRENT}, True),
+        ({"a": CURRENT, "b": KAFKA}, False),
+        ({"files": FILES, "a": CURRENT}, True),
+        ({"a": {**CURRENT, "endOffset": {"orders": {"0": 11, "1": 102, "2": 4}}}}, True),  # newer records too
+        ({"a": {**CURRENT, "latestOffset": None}}, False),
+        ({"a": {**CURRENT, "endOffset": None}}, False),
+        ({"a": {**CURRENT, "endOffset": {}}}, False),
+        ({}, False),
+    ],
+)
+def test_a_batch_reads_all_if_it_ends_where_all_its_topics_ended(
+    sources: dict[str, Any], complete: bool
+) -> None:
+    names, topics = list(sources), ({"a", *sources} - {"files"})
+    assert read_all(event(sources=list(sources.values())), names, topics) is complete
+    planned = event(sources=list(sources.values()), durationMs={"latestOffset": 2})
+    assert not read_all(planned, names, topics), "a trigger without data"
 
 
 def test_lag_is_the_distance_to_the_newest_offset_of_each_partition() -> None:
@@ -214,6 +247,7 @@ def test_json_has_camel_case_and_omits_unknown_values() -> None:
             }
         ],
         "lastProgressTime": "2024-03-01T05:00:00.000Z",
+        "lastCommitTime": "2024-03-01T05:00:01Z",
         "restarts": 0,
         "lag": 103,
     }

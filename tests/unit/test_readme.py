@@ -101,7 +101,7 @@ def test_the_columns_of_kubectl_get_are_those_of_the_definition() -> None:
     columns = crd()["spec"]["versions"][0]["additionalPrinterColumns"]
     shown = [column["name"].upper() for column in columns if not column.get("priority")]
     header = next(line for line in README.splitlines() if line.startswith("NAME "))
-    assert header.split() == ["NAME", *shown]
+    assert re.split(r"\s{2,}", header) == ["NAME", *shown]
     [wide] = re.findall(r"`-o wide` adds (.*?)\.", README)
     assert [
         column["name"] for column in columns if column.get("priority") and column["name"].lower() not in wide

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from mainstem import reasons
+from mainstem.language.model.status.fields import earliest
 from mainstem.language.model.status.states import FINAL, OUTAGES, QueryState, is_active, tally
 
 from mainstem_operator.observed.conditions import FALSE, TRUE, UNKNOWN, Condition, parsed
@@ -93,10 +94,20 @@ def data_flowing(status: Status, attempt: int) -> Condition:
 
 
 def _pending(busy: Sequence[Status]) -> str:
-    """What the queries do that read no rows now and are not idle, and how many records they have not read."""
+    """What the queries do that read no rows now and are not idle, how many records they have not read, since when they are
+    behind, and when they committed last.
+    """
     states = ", ".join(f"{query['name']} is {query['state']}" for query in busy)
     lag = sum(query.get("lag") or 0 for query in busy)
-    return f"no batch has read rows lately: {states}" + (f"; {lag:,} records are not read yet" if lag else "")
+    since = earliest(query.get("behindSince") for query in busy if query.get("lag"))
+    committed = earliest(query.get("lastCommitTime") for query in busy)
+    parts = [
+        f"no batch has read rows lately: {states}",
+        lag and f"{lag:,} records are not read yet",
+        since and f"behind since {since}",
+        committed and f"last commit at {committed}",
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def degraded(status: Status, attempt: int, now: datetime, executors: PodWarning | None = None) -> Condition:
@@ -164,6 +175,8 @@ def tidied(status: Status) -> dict[str, Any]:
     """The driver's part of the status after the driver has ended: without rates and lag, which are unknown then."""
     queries = [_stopped(query) for query in status.get("queries", ())]
     part: dict[str, Any] = {"summary": {"queries": tally(query["state"] for query in queries)}}
+    if committed := status.get("summary", {}).get("lastCommitTime"):
+        part["summary"]["lastCommitTime"] = committed
     if queries:
         part["queries"] = queries
     if "reported" in status:
@@ -179,6 +192,7 @@ _LASTING: Final = (
     "id",
     "batch",
     "lastProgressTime",
+    "lastCommitTime",
     "reason",
     "message",
 )

@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from mainstem import logs
 from mainstem.language.base import MAX_ITEMS
-from mainstem.language.model.status.fields import LARGEST, Shown, moment
+from mainstem.language.model.status.fields import LARGEST, Shown, earliest, moment
 from mainstem.language.model.status.pipeline_status import MAX_BYTES
 from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
 from mainstem.language.model.status.query_progress import QueryProgress
@@ -95,6 +95,10 @@ def summary(statuses: Sequence[QueryProgress], executors: ExecutorCounts | None)
     summary_fields: dict[str, Any] = {
         "queries": tally(map(state, statuses)),
         "lag": _count(sum(lags)) if lags else None,
+        "behindSince": earliest(
+            status.behind_since for status in statuses if status.lag or status.behind_since
+        ),
+        "lastCommitTime": max(filter(None, (status.last_commit_time for status in statuses)), default=None),
         "rowsPerSecond": _rate(sum(rates)),
     }
     if executors:
@@ -276,6 +280,7 @@ _SHORTER: Final[tuple[Callable[[dict[str, Any]], dict[str, Any]], ...]] = (
     _without("checkpoint", "runId"),
     _without("expectations"),
     _without("sources"),
+    _without("behindSince", "lastCommitTime"),
     _without("id", "pool", "message"),
     _without(
         "stateBytes",

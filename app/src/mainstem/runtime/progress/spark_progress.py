@@ -6,11 +6,11 @@ The fields and their traps (strings for numbers, sources without names, counters
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 from mainstem import reasons
 from mainstem.language.model import expectations
@@ -18,6 +18,7 @@ from mainstem.language.model.decode import OTHER_CASE
 from mainstem.language.model.status.fields import moment
 from mainstem.language.model.status.progress_parts import ExpectationProgress, SourceProgress
 from mainstem.language.model.status.query_progress import QueryProgress
+from mainstem.runtime.clock import stamp
 from mainstem.runtime.progress.transitions import QueryEvent, after
 
 
@@ -85,7 +86,16 @@ def updated(
         sources=_sources(status.sources, progress, occurrences, earliest),
         expectations=_expectations(status.expectations, progress.get("observedMetrics") or {}),
         last_progress_time=progress.get("timestamp"),
+        last_commit_time=(ran and _committed_at(progress)) or status.last_commit_time,
     )
+
+
+def _committed_at(progress: Mapping[str, Any]) -> str | None:
+    """When a batch was committed: Spark reports when it began, and how long it took. None for a run that an earlier driver
+    has committed: it takes no time.
+    """
+    took = timedelta(milliseconds=int(progress.get("batchDuration") or 0))
+    return stamp(datetime.fromisoformat(progress["timestamp"]) + took) if took else None
 
 
 def _other_case(progress: Mapping[str, Any], occurrences: Sequence[str]) -> str:
@@ -166,12 +176,36 @@ def _expectations(
     return tuple(known[key] for key in sorted(known))
 
 
+def read_all(progress: Mapping[str, Any], occurrences: Sequence[str], topics: Collection[str]) -> bool:
+    """Whether a batch committed all records that its topics had when it was planned.
+
+    Args:
+        progress: Spark's JSON, parsed.
+        occurrences: names of the sources, in the order of the plan's leaves.
+        topics: those that are streams of Kafka.
+    """
+    reported = dict(zip(occurrences, progress.get("sources") or [], strict=False))
+    sources = [
+        lagging(
+            SourceProgress(name, end_offset=reported[name].get("endOffset")),
+            reported[name].get("latestOffset"),
+        )
+        for name in topics
+        if name in reported
+    ]
+    return (
+        "addBatch" in (progress.get("durationMs") or {})
+        and len(sources) == len(topics)
+        and all(source.lag == 0 for source in sources)
+    )
+
+
 def went_back(progress: Mapping[str, Any], occurrences: Sequence[str]) -> set[tuple[str, str]]:
     """The occurrences and topics whose offsets went back in a batch: the topics were recreated."""
     recreated = set()
     for name, reported in zip(occurrences, progress.get("sources") or [], strict=False):
         start, end = reported.get("startOffset"), reported.get("endOffset")
-        if _per_partition(start) and _per_partition(end):
+        if per_partition(start) and per_partition(end):
             recreated |= {
                 (name, topic)
                 for topic, partitions in start.items()
@@ -193,7 +227,7 @@ def expired_offsets(start: Any, end: Any, earliest: Offsets | None) -> int:
         end: Spark's offsets at its end.
         earliest: the first offsets of the topics, asked before Spark planned the batch.
     """
-    if earliest is None or not _per_partition(start) or not _per_partition(end):
+    if earliest is None or not per_partition(start) or not per_partition(end):
         return 0
     gone = 0
     for topic, partitions in start.items():
@@ -210,13 +244,13 @@ def lagging(source: SourceProgress, latest: Any, earliest: Offsets = MappingProx
     Args:
         source: the source with the end of the last batch.
         latest: topic -> partition -> the offset after the last record.
-        earliest: topic -> partition -> the first offset, for partitions not read yet; 0 if it is missing.
+        earliest: topic -> partition -> the first offset; 0 if it is missing. What has expired is no lag.
     """
     end = source.end_offset
-    if not _per_partition(end) or not _per_partition(latest):
+    if not per_partition(end) or not per_partition(latest):
         return source
     behind = [
-        max(0, int(newest) - int(offset(end, topic, partition, offset(earliest, topic, partition, 0))))
+        max(0, int(newest) - max(offset(end, topic, partition, 0), offset(earliest, topic, partition, 0)))
         for topic, partitions in latest.items()
         for partition, newest in partitions.items()
     ]
@@ -238,8 +272,8 @@ def offset(offsets: Offsets, topic: str, partition: str, default: int) -> int:
     return int((offsets.get(topic) or {}).get(partition, default))
 
 
-def _per_partition(offset: Any) -> bool:
-    """True for Kafka's offsets: topic -> partition -> number."""
+def per_partition(offset: Any) -> TypeGuard[Offsets]:
+    """Whether it is an offset of Kafka: topic -> partition -> number."""
     return (
         isinstance(offset, dict)
         and bool(offset)

@@ -5,6 +5,7 @@ import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -134,7 +135,9 @@ class BatchRun:
         return DataFrame(java.internalCreateDataFrame(execution.toRdd(), schema, False), self._session)
 
     def _report(self, run: int | None, rows: int, took: int, counted: dict[str, Any]) -> None:
-        self.last_progress = self._clock.now().isoformat(timespec="milliseconds")
+        # Spark reports a batch with its beginning.
+        began = self._clock.now() - timedelta(milliseconds=took)
+        self.last_progress = began.isoformat(timespec="milliseconds")
         progress = {
             "name": self._batch.query.name,
             "id": self.id,

@@ -13,6 +13,7 @@ from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.model.queries import Query
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
+from mainstem.runtime.clients.kafka_admin import TopicOffsets
 from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures.repeated_errors import FailedAttempt
 from mainstem.runtime.preflight.inputs import Absent
@@ -42,6 +43,8 @@ class SupervisedQuery:
         since: since when it waits for the input.
         busy: when it last had data (monotonic seconds).
         resting: whether it runs and waits for data.
+        caught_up_at: the last time at which every record that its topics had was committed; None before it is known.
+        offered: occurrence of a Kafka source -> the offsets of its topics right before the last start.
         topic_ids: occurrence of a Kafka source -> topic -> id, of the topics that it reads.
         resets: occurrence and topic whose offsets went back in a batch; the loss was counted by that.
         awaited_resets: occurrence and topic whose offsets will go back; the loss is counted already, or by that.
@@ -64,6 +67,8 @@ class SupervisedQuery:
     since: datetime | None = None
     busy: float = 0.0
     resting: bool = False
+    caught_up_at: datetime | None = None
+    offered: Mapping[str, TopicOffsets] = field(default_factory=dict)
     topic_ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     resets: set[tuple[str, str]] = field(default_factory=set)
     awaited_resets: set[tuple[str, str]] = field(default_factory=set)
@@ -80,6 +85,16 @@ class SupervisedQuery:
     def resident(self) -> bool:
         """Whether its tasks keep their cores and never end by themselves."""
         return self.query.trigger is not None and self.query.trigger.resident
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it reads only what exists when it starts, and then ends."""
+        return self.query.trigger is not None and self.query.trigger.bounded
+
+    def caught_up(self, moment: datetime, now: datetime) -> None:
+        """Record that every record that its topics had at a moment is committed; the clock may have been set back since the last."""
+        last = self.caught_up_at
+        self.caught_up_at = moment if last is None or last > now else max(last, moment)
 
     def look(self) -> None:
         """Update whether a running query waits for data."""

@@ -242,6 +242,9 @@ def inherit(new: SupervisedQuery, old: SupervisedQuery) -> None:
         )
     )
     new.busy = old.busy
+    # Until it starts, its offsets are those of the topics that the old one has read.
+    new.topic_ids = {name: ids for name, ids in old.topic_ids.items() if name in new.occurrences}
+    new.awaited_resets = {(name, topic) for name, topic in old.awaited_resets if name in new.occurrences}
 
 
 def with_unready(graph: Graph, unready: Mapping[str, NotReady]) -> Graph:

@@ -2,20 +2,24 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from mainstem import reasons
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.status.progress_parts import SourceProgress
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import OUTAGES, QueryState
-from mainstem.runtime.clock import Clock
+from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures import damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.files.passed_over_files import PassedOver
-from mainstem.runtime.progress.spark_progress import lagging, retaining
+from mainstem.runtime.progress.spark_progress import lagging, offset, retaining
+from mainstem.runtime.query.start_positions import with_start_positions, without_positions
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.outages import Outage
 from mainstem.runtime.supervision.polls import Polls
+from mainstem.runtime.supervision.recreated_topics import renewed
 from mainstem.runtime.supervision.topics import OffsetSnapshot
 
 
@@ -27,7 +31,7 @@ _WITH_NOTICE: Final = (*_UNDER_WAY, QueryState.COMPLETED, QueryState.DRAINED)
 
 
 class Current:
-    """Computes the current status of each query; sends no request itself.
+    """Computes the current status of each query, and what is known of it when it starts.
 
     Args:
         polls: the answers of servers and stores.
@@ -40,15 +44,12 @@ class Current:
         self._graph, self._clock = graph, clock
 
     def status(self, supervised: SupervisedQuery) -> QueryProgress:
-        """The current status of a query."""
+        """The current status of a query; sends no request. Records when the query has caught up."""
         now = self._clock.seconds()
-        answers = {
-            name: answer
-            for name, source in supervised.occurrences.items()
-            if (answer := self._topics.answer(source)) is not None
-        }
-        silent = {name for name, source in supervised.occurrences.items() if self._topics.outage(source)}
-        status = current(supervised.status, self.outage(supervised), answers, silent, now)
+        answers = self._answers(supervised)
+        unknown = self._unknown(supervised, answers)
+        status = current(supervised.status, self.outage(supervised), answers, unknown, now)
+        status = self._with_time_behind(supervised, status, answers)
         if status.state is QueryState.RUNNING:
             rate = supervised.meter.rate(now, idle=status.idle)
             status = replace(status, rows_per_second=rate)
@@ -58,9 +59,62 @@ class Current:
         passed = self._files.answers(self._sources(supervised))
         return with_passed_over_files(status, supervised.occurrences, passed)
 
-    def begin(self, supervised: SupervisedQuery) -> None:
-        """Look at the files of a query that starts."""
+    def _with_time_behind(
+        self, supervised: SupervisedQuery, status: QueryProgress, answers: Mapping[str, OffsetSnapshot]
+    ) -> QueryProgress:
+        """The status with the time since which the query is behind; records when it is not."""
+        polled = {name for name, source in supervised.occurrences.items() if self._topics.polls(source)}
+        if status.state not in _BEHIND or not polled:
+            return status
+        if polled <= {source.name for source in status.sources if _is_read(source, answers.get(source.name))}:
+            now = self._clock.now()
+            age = self._clock.seconds() - min(answers[name].time for name in polled)
+            supervised.caught_up(now - timedelta(seconds=age), now)
+            return status
+        since = supervised.caught_up_at
+        return replace(status, behind_since=stamp(since) if since else None)
+
+    def begin(self, supervised: SupervisedQuery, *, refreshed: bool = False) -> None:
+        """Look at the files of a query that starts, and find out where it continues or begins.
+
+        Args:
+            supervised: the query.
+            refreshed: whether it starts only to read its side inputs again: then its positions are known.
+        """
         self._files.begin(self._sources(supervised))
+        if supervised.journal is not None or (refreshed and not supervised.awaited_resets):
+            return
+        trigger = supervised.query.trigger
+        if trigger and trigger.continuous:
+            supervised.caught_up_at = None
+            supervised.show(without_positions(supervised))
+        else:
+            supervised.show(with_start_positions(supervised, self._graph, self._clock))
+
+    def _unknown(self, supervised: SupervisedQuery, answers: Mapping[str, OffsetSnapshot]) -> set[str]:
+        """The occurrences whose lag is unknown: their brokers do not answer, or a topic was recreated, and the query's offsets are
+        those of the old one.
+        """
+        silent = {name for name, source in supervised.occurrences.items() if self._topics.outage(source)}
+        ends = {source.name: source.end_offset or {} for source in supervised.status.sources}
+        going_back = {
+            name
+            for name, topic in supervised.awaited_resets
+            if name in answers
+            for partition, at in ends.get(name, {}).get(topic, {}).items()
+            if int(at) > offset(answers[name].offsets.latest, topic, partition, 0)
+        }
+        recreated = {
+            name
+            for name, answer in answers.items()
+            if renewed(supervised.topic_ids.get(name, {}), answer.offsets.ids)
+        }
+        return silent | going_back | recreated
+
+    def _answers(self, supervised: SupervisedQuery) -> dict[str, OffsetSnapshot]:
+        """Occurrence of a Kafka source -> the last offsets of its topics."""
+        answers = {name: self._topics.answer(source) for name, source in supervised.occurrences.items()}
+        return {name: answer for name, answer in answers.items() if answer is not None}
 
     def _sources(self, supervised: SupervisedQuery) -> list[str]:
         return [source.name for source in self._graph.sources_of(supervised.query.from_)]
@@ -83,11 +137,18 @@ class Current:
         return Failure(outage.reason, f"{outage.described()}; the query failed: {failure.message}")
 
 
+def _is_read(source: SourceProgress, answer: OffsetSnapshot | None) -> bool:
+    """Whether every record that the topics of a source had is committed; one that has expired or was deleted before is not."""
+    if answer is None or source.lag != 0:
+        return False
+    return lagging(replace(source, lag=None), answer.offsets.latest).lag == 0
+
+
 def current(
     status: QueryProgress,
     outage: Outage | None,
     answers: Mapping[str, OffsetSnapshot],
-    silent: Collection[str],
+    unknown: Collection[str],
     now: float,
 ) -> QueryProgress:
     """The current status; pure.
@@ -96,7 +157,7 @@ def current(
         status: the status from Spark's reports.
         outage: the outage of a server that the query uses.
         answers: occurrence of a Kafka source -> the last offsets of its topics.
-        silent: occurrences whose brokers do not answer.
+        unknown: occurrences whose lag cannot be known from the answers.
         now: monotonic seconds.
     """
     if status.state not in _BEHIND:
@@ -105,7 +166,7 @@ def current(
     sources = list(status.sources)
     for index, source in enumerate(sources):
         answer = answers.get(source.name)
-        if source.name in silent or (answer and (failed or not answer.fresh(now))):
+        if source.name in unknown or (answer and (failed or not answer.fresh(now))):
             sources[index] = replace(source, lag=None, max_lag=None)
         elif answer:
             offsets = answer.offsets

@@ -2,7 +2,7 @@
 
 import json
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from mainstem import logs, reasons
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.files.expired_files import ExpiredFiles
 from mainstem.runtime.progress.listener import Listener, Progress
-from mainstem.runtime.progress.spark_progress import Offsets, updated, waiting, went_back
+from mainstem.runtime.progress.spark_progress import Offsets, read_all, updated, waiting, went_back
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.topics import Topics
 from mainstem.runtime.supervision.unwritten import log_late
@@ -65,6 +65,7 @@ class EventQueue:
             late = supervised.status.dropped_by_watermark
             status = updated(supervised.status, progress, list(supervised.occurrences), earliest)
             supervised.show(self.files.count(status, supervised.occurrences))
+            self._note_caught_up(supervised, progress)
             log_late(self._log, supervised, late)
             self._log_notice(supervised)
             if rows := progress.get("numInputRows"):
@@ -75,6 +76,11 @@ class EventQueue:
             elif supervised.resident:  # a batch without rows; Spark's status reports it as running
                 supervised.resting = True
                 supervised.show(waiting(supervised.status))
+
+    def _note_caught_up(self, supervised: SupervisedQuery, progress: Mapping[str, Any]) -> None:
+        topics = [name for name, source in supervised.occurrences.items() if self._topics.polls(source)]
+        if topics and not supervised.bounded and read_all(progress, list(supervised.occurrences), topics):
+            supervised.caught_up(datetime.fromisoformat(progress["timestamp"]), self._clock.now())
 
     def _log_notice(self, supervised: SupervisedQuery) -> None:
         """Log what a batch shows about the document, once: the status has it only until the next batch."""

@@ -201,7 +201,7 @@ class QueryLifecycle:
             supervised.busy, supervised.resting = now, False
         supervised.restarts.started(now)
         self.refresher.started(supervised, now)
-        self.current.begin(supervised)
+        self.current.begin(supervised, refreshed=refreshed)
         # Spark may not report an idle query for a long time, so the status gets the ids now.
         begun = stamp(self.clock.now())
         supervised.show(

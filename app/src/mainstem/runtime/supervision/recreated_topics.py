@@ -178,6 +178,16 @@ def recreated(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str
     )
 
 
+def renewed(known: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The topics that have another id now; pure. If a broker gave no id before, it was upgraded, and the topic is the same.
+
+    Args:
+        known: topic -> id, as the query knows it.
+        now: topic -> id, as the brokers answer.
+    """
+    return [topic for topic, id_ in now.items() if id_ != NO_ID and known.get(topic, id_) not in (id_, NO_ID)]
+
+
 def rewound(
     entry: str, topics: Iterable[tuple[str, str]], beginnings: Mapping[str, Offsets]
 ) -> tuple[list[Read], str]:

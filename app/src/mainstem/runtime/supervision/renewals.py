@@ -16,7 +16,15 @@ from mainstem.runtime.clients.kafka_admin import TopicOffsets
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.progress.spark_progress import offset
 from mainstem.runtime.query.supervised_query import SupervisedQuery
-from mainstem.runtime.supervision.recreated_topics import NO_ID, Read, TopicIds, forget, recreated, watch
+from mainstem.runtime.supervision.recreated_topics import (
+    NO_ID,
+    Read,
+    TopicIds,
+    forget,
+    recreated,
+    renewed,
+    watch,
+)
 from mainstem.runtime.supervision.topics import Topics
 
 
@@ -43,7 +51,7 @@ class Renewals:
             Py4JError: the brokers or the checkpoint's store do not answer.
         """
         supervised.notice, supervised.awaited_resets = None, set()
-        current = {
+        supervised.offered = current = {
             occurrence: offsets
             for occurrence, source in supervised.occurrences.items()
             if (offsets := self._topics.now(source)) is not None
@@ -89,8 +97,7 @@ class Renewals:
             if answer is None or supervised.execution is None:
                 continue
             ids = {topic: id_ for topic, id_ in answer.offsets.ids.items() if id_ != NO_ID}
-            # A broker that gave no id before and gives one now was upgraded: the topic is the same.
-            topics = [topic for topic, id_ in ids.items() if known.get(topic, id_) not in (id_, NO_ID)]
+            topics = renewed(known, ids)
             if topics and self._topics.strict(source):
                 return self._refusal(topics, "")
             for topic in topics:
@@ -98,7 +105,7 @@ class Renewals:
                 self._count(
                     supervised, occurrence, topic, lost, "the query reads it from the offset of the old topic"
                 )
-            if ids.keys() - known.keys() or topics:
+            if ids.items() - known.items():
                 self._keep(supervised, {**supervised.topic_ids, occurrence: {**known, **ids}})
         supervised.resets -= (done := supervised.resets & supervised.awaited_resets)
         supervised.awaited_resets -= done

@@ -180,6 +180,7 @@ class Supervisor:
                 return
             with self.analysis.guarded(supervised):
                 first(supervised.query, partial(self._lifecycle.begin, supervised, ready))
+            self._changed(self.statuses)  # the other starts may take long
             refusals.check(self.analysis.problems, some=True, strict=strict)
             self._refused()
 

@@ -56,7 +56,7 @@ class History:
 
 @dataclass(frozen=True)
 class OffsetSnapshot:
-    """The offsets that the brokers reported for a source's topics, and when (monotonic seconds)."""
+    """The offsets that the brokers reported for a source's topics, and when they were asked (monotonic seconds)."""
 
     offsets: TopicOffsets
     time: float
@@ -108,6 +108,8 @@ class Topics:
             self._answers.pop(name, None)
         self._connections = {name: source.connection for name, source, _ in sources}
         self._sources = sources
+        for name in self._answers.keys() - self._connections.keys():
+            self._answers.pop(name, None)  # the source is read no more, or no longer from Kafka
 
     def start(self) -> None:
         """Start to poll what is not polled yet. Waits for the offsets of sources that may skip expired records."""
@@ -134,6 +136,10 @@ class Topics:
         """The newest report of a source; None before the first."""
         return self._answers.get(source)
 
+    def polls(self, source: str) -> bool:
+        """Whether it asks for the offsets of a source: a stream of Kafka that a query reads."""
+        return source in self._connections
+
     def now(self, source: str) -> TopicOffsets | None:
         """The offsets of a source's topics at this moment; None for a source that is not a Kafka stream.
 
@@ -142,8 +148,9 @@ class Topics:
         """
         for name, kafka, admin in self._sources:
             if name == source:
+                asked = self._clock.seconds()
                 offsets = admin.offsets(kafka)
-                self._take(name, offsets)
+                self._take(name, offsets, asked)
                 return offsets
         return None
 
@@ -179,6 +186,7 @@ class Topics:
         for name, source, admin in self._sources:
             if source.connection != connection or self._outages.connection(connection):
                 continue
+            asked = self._clock.seconds()
             try:
                 offsets = admin.offsets(source)
             except Py4JNetworkError:
@@ -187,10 +195,10 @@ class Topics:
                 self._failed(name, classify(error))
                 continue
             self._unanswered.pop(name, None)
-            self._take(name, offsets)
+            self._take(name, offsets, asked)
 
-    def _take(self, source: str, offsets: TopicOffsets) -> None:
-        self._answers[source] = OffsetSnapshot(offsets, self._clock.seconds())
+    def _take(self, source: str, offsets: TopicOffsets, asked: float) -> None:
+        self._answers[source] = OffsetSnapshot(offsets, asked)
         self._histories[source].add(self._clock.now(), offsets.earliest)  # known since now, not before
         for topic, id_ in offsets.ids.items():
             self._ends[source, topic, id_] = offsets.latest.get(topic, {})

@@ -1,5 +1,6 @@
 """The types of status fields, and what a field declares beside its type: when the resource shows it, and its metric."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -85,6 +86,12 @@ def status_config(*required: str) -> ConfigDict:
         use_attribute_docstrings=True,
         json_schema_extra={"required": list(required)},
     )
+
+
+def earliest(times: Iterable[str | None]) -> str | None:
+    """The earliest of some times of `stamp`; None if there is none, or if one is not known."""
+    known = list(times)
+    return min(filter(None, known), default=None) if all(known) else None
 
 
 def moment(text: str | None) -> datetime | None:

@@ -130,8 +130,12 @@ class Summary(Model):
     """Number of queries by state, such as `1 active, 2 failed, 1 waiting`."""
     lag: Count | None = None
     """Records that are not read yet, over all queries whose lag is known."""
+    behind_since: Time | None = None
+    """The earliest `behindSince` of the queries; absent if one with a lag has none."""
     rows_per_second: Count | None = None
     """Rows read per second of wall-clock time, over all queries; 0 while no rows arrive."""
+    last_commit_time: Time | None = None
+    """The newest `lastCommitTime` of the queries."""
     executors: Short | None = None
     """Running executors and requested executors: `2/2`."""
     executors_reason: Reason | None = None

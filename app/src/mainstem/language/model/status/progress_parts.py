@@ -100,7 +100,8 @@ class SourceProgress:
     )
     """Files below the path that no batch reads, because of their folder."""
     end_offset: Offset = None
-    """End offsets of the last batch, as Spark's JSON; absent if too long. The driver's `/status` has all."""
+    """The offset up to which the query has committed, or from which it begins, as Spark's JSON; absent if too long. The driver's
+    `/status` has all."""
 
 
 @dataclass(frozen=True)

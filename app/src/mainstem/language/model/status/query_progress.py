@@ -134,6 +134,30 @@ class QueryProgress:
         ),
     )
     """Start of the last trigger that Spark reported."""
+    last_commit_time: Time | None = field(
+        default=None,
+        metadata=describe(
+            Metric(
+                "query_last_commit_timestamp_seconds",
+                "When the last batch was committed.",
+                unit=MetricUnit.TIMESTAMP,
+            ),
+        ),
+    )
+    """When the last batch was committed. A stream knows it from its checkpoint when it starts; with a continuous trigger it is
+    never known."""
+    behind_since: Time | None = field(
+        default=None,
+        metadata=describe(
+            Metric(
+                "query_behind_seconds",
+                "Seconds since the query had committed every record of its topics; no sample while it has, or if that is unknown.",
+                unit=MetricUnit.AGE,
+            ),
+        ),
+    )
+    """Every record that its topics had at this time is committed, and of later ones some are not, or that is not known. Absent if
+    all are, and until the query has caught up in this driver with this document."""
     idle: bool = field(default=False, metadata=describe(shown=Shown.NEVER))
     """The running query waits for data."""
     updating: bool = field(default=False, metadata=describe(shown=Shown.NONZERO))
