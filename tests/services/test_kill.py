@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.dataset
@@ -80,6 +81,27 @@ def count_by_spark(s3: S3Server, env: dict[str, str]) -> tuple[int, int]:
     assert done.returncode == 0, done.stderr[-3000:]
     rows, distinct = done.stdout.split()[-2:]
     return int(rows), int(distinct)
+
+
+@pytest.fixture
+def kafka() -> Iterator[Broker]:
+    """A broker of the test's own, as the other servers: the names of topics, buckets and tables stand in the document."""
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture
+def s3() -> Iterator[S3Server]:
+    """A store of the test's own."""
+    with S3Server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    """A database of the test's own."""
+    with Postgres() as server:
+        yield server
 
 
 @pytest.mark.S26
