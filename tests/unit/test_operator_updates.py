@@ -102,7 +102,10 @@ def test_a_driver_that_has_started_and_not_reported_yet_gets_the_document_once_i
 def test_a_document_is_handed_over_once() -> None:
     plan = step(pipeline(), driver(handed=NEW_NAME))
     assert (plan.update, plan.stop) == (None, False)
-    assert condition(plan, "DocumentApplied")[1] == "Applying"
+    _, reason, message = condition(plan, "DocumentApplied")
+    assert reason == "Applying"
+    assert f"the driver checks revision {NEW_NAME}" in message
+    assert f"until then it runs revision {OLD_NAME}. Without an answer within 60 seconds" in message
 
 
 def test_once_the_driver_runs_the_document_the_pipeline_is_ready() -> None:

@@ -94,7 +94,7 @@ def test_a_pod_checks_the_document_while_the_driver_runs_on() -> None:
     assert shown(life) == (
         "False",
         "Applying",
-        f"the pod ticks-preflight checks revision {NEW}: only a new driver can apply spec.image; until then revision {OLD} runs on",
+        f"the pod ticks-preflight checks revision {NEW}, for at most 10 minutes: only a new driver can apply spec.image; until then revision {OLD} runs on",
     )
     assert shown(life, "Ready")[:2] == ("False", "Applying")
     assert shown(life, "Reconciling")[0] == "True"

@@ -227,8 +227,15 @@ def _applying(observation: Observation, want: Revision) -> tuple[reasons.Reason,
         return reasons.NOT_ANSWERED, (
             f"the driver has neither applied nor refused revision {want.name}; it continues with revision {running}"
         )
-    because = f"; {failure.message}" if failure else ""
-    return reasons.APPLYING, f"the driver takes revision {want.name} over; it runs {running}{because}"
+    if failure is not None:
+        return (
+            reasons.APPLYING,
+            f"the driver takes revision {want.name} over; it runs {running}; {failure.message}",
+        )
+    return reasons.APPLYING, (
+        f"the driver checks revision {want.name}, and then applies or refuses it; until then it runs revision {running}. Without "
+        f"an answer within {APPLY_SECONDS:g} seconds the reason is {reasons.NOT_ANSWERED}"
+    )
 
 
 def _has_not_answered(observation: Observation) -> bool:

@@ -12,6 +12,7 @@ from mainstem.names import preflight_name
 
 from mainstem_operator.decisions import unchecked, updates
 from mainstem_operator.manifests.pods import template_hash
+from mainstem_operator.manifests.preflight_pod import LONGEST_SECONDS
 from mainstem_operator.observed import pod_status, preflights
 from mainstem_operator.observed.conditions import AT_REST, DOCUMENT_APPLIED, FALSE, Condition
 from mainstem_operator.observed.observation import Observation, last_revision
@@ -110,7 +111,10 @@ def document_waits(observation: Observation) -> tuple[Condition, ...]:
     remains = f"revision {running} runs on" if lives else f"the next driver starts with revision {running}"
     if not preflight.message:
         pod = preflight_name(observation.body["metadata"]["name"])
-        message = f"the pod {pod} checks revision {wanted.name}: {preflight.why}; until then {remains}"
+        message = (
+            f"the pod {pod} checks revision {wanted.name}, for at most {LONGEST_SECONDS // 60} minutes: {preflight.why}; until then "
+            f"{remains}"
+        )
         return (Condition(DOCUMENT_APPLIED, FALSE, reasons.APPLYING, message),)
     message = f"{preflight.message}; revision {wanted.name} is not checked, and {remains}. {_AGAIN}. {updates.WAYS_OUT}"
     return (Condition(DOCUMENT_APPLIED, FALSE, preflight.reason, message),)
