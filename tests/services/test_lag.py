@@ -59,7 +59,7 @@ def test_lag_is_known_before_the_first_batch_and_after_a_restart(
 ) -> None:
     monkeypatch.setattr(topics, "ASK_SECONDS", 0.2)
     stage, gate = Stage(spark.newSession(), tmp_path), tmp_path / "gate"
-    topic, start = f"lag-{begin}", STARTS[begin]
+    topic, start = tmp_path.name, STARTS[begin]
     document = spec(stage, kafka, topic, start)
 
     def produce(*counts: int) -> None:
