@@ -51,8 +51,8 @@ class Answers:
             offsets = TopicOffsets({name: ids}, {name: {"0": earliest}}, {name: {"0": end}})
             self._answers[name] = OffsetSnapshot(offsets, self._clock.seconds())
 
-    def polls(self, source: str) -> bool:
-        return source in SOURCES
+    def polled(self, occurrences: dict[str, str]) -> set[str]:
+        return {name for name, source in occurrences.items() if source in SOURCES}
 
     def answer(self, source: str) -> OffsetSnapshot | None:
         return self._answers.get(source)

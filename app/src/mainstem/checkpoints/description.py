@@ -44,9 +44,7 @@ def details(checkpoint: Checkpoint) -> dict[str, Any]:
         "restart": restart(layout),
         "watermark": times.iso(_watermark(checkpoint) or (newest.watermark if newest else 0)),
         "canGoBackTo": [{"batch": batch, "plannedAt": _planned_at(checkpoint, batch)} for batch in kept],
-        "offsets": {
-            name: entries.sources(offset) for name, offset in (newest.offsets if newest else {}).items()
-        },
+        "offsets": newest.ends if newest else {},
         "pendingOffsets": _pending(checkpoint),
         "provider": newest.conf.get(entries.PROVIDER, "").rpartition(".")[2]
         if newest and operators
@@ -90,7 +88,7 @@ def _planned_at(checkpoint: Checkpoint, batch: int) -> str | None:
 
 def _pending(checkpoint: Checkpoint) -> dict[str, Any] | None:
     plan = _plan(checkpoint, checkpoint.layout.pending)
-    return {name: entries.sources(offset) for name, offset in plan.offsets.items()} if plan else None
+    return plan.ends if plan else None
 
 
 def _watermark(checkpoint: Checkpoint) -> int:

@@ -33,6 +33,11 @@ class Plan:
     conf: Mapping[str, str]
     offsets: Mapping[str, str]
 
+    @property
+    def ends(self) -> dict[str, Any]:
+        """Source -> its end offset as JSON, or as its text if it is not JSON."""
+        return {name: sources(offset) for name, offset in self.offsets.items()}
+
 
 @dataclass(frozen=True)
 class StateStore:

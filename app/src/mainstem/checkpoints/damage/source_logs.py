@@ -16,7 +16,7 @@ from mainstem.log_entries import COMPACT, entry_numbers
 
 def last_entries(plan: entries.Plan) -> dict[str, int]:
     """Source of files -> the number of its last entry that a plan knows; pure."""
-    values = {name: entries.sources(offset) for name, offset in plan.offsets.items()}
+    values = plan.ends
     logs = {name: value.get("logOffset") for name, value in values.items() if isinstance(value, dict)}
     return {name: last for name, last in logs.items() if isinstance(last, int)}
 

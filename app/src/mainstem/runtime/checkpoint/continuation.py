@@ -53,8 +53,7 @@ def continuation(session: SparkSession, checkpoint: str, occurrences: Collection
 
 
 def _offsets(plans: Directory, batch: int) -> dict[str, Any]:
-    offsets = entries.plan((plans / str(batch)).text()).offsets
-    return {name: entries.sources(text) for name, text in offsets.items()}
+    return entries.plan((plans / str(batch)).text()).ends
 
 
 def _first(sources: Directory, occurrences: Collection[str]) -> dict[str, Any]:

@@ -185,18 +185,9 @@ def read_all(progress: Mapping[str, Any], occurrences: Sequence[str], topics: Co
         topics: those that are streams of Kafka.
     """
     reported = dict(zip(occurrences, progress.get("sources") or [], strict=False))
-    sources = [
-        lagging(
-            SourceProgress(name, end_offset=reported[name].get("endOffset")),
-            reported[name].get("latestOffset"),
-        )
-        for name in topics
-        if name in reported
-    ]
-    return (
-        "addBatch" in (progress.get("durationMs") or {})
-        and len(sources) == len(topics)
-        and all(source.lag == 0 for source in sources)
+    sources = [reported.get(name, {}) for name in topics]
+    return "addBatch" in (progress.get("durationMs") or {}) and all(
+        reaches(source.get("endOffset"), source.get("latestOffset")) for source in sources
     )
 
 
@@ -246,15 +237,27 @@ def lagging(source: SourceProgress, latest: Any, earliest: Offsets = MappingProx
         latest: topic -> partition -> the offset after the last record.
         earliest: topic -> partition -> the first offset; 0 if it is missing. What has expired is no lag.
     """
-    end = source.end_offset
-    if not per_partition(end) or not per_partition(latest):
+    behind = _unread(source.end_offset, latest, earliest)
+    if behind is None:
         return source
-    behind = [
+    return replace(source, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0))
+
+
+def reaches(end: Any, latest: Any) -> bool:
+    """Whether nothing is unread from an offset of Kafka on; False for another offset."""
+    unread = _unread(end, latest)
+    return unread is not None and not any(unread)
+
+
+def _unread(end: Any, latest: Any, earliest: Offsets = MappingProxyType({})) -> list[int] | None:
+    """The records of each partition from an offset on; None if the offsets are not Kafka's."""
+    if not per_partition(end) or not per_partition(latest):
+        return None
+    return [
         max(0, int(newest) - max(offset(end, topic, partition, 0), offset(earliest, topic, partition, 0)))
         for topic, partitions in latest.items()
         for partition, newest in partitions.items()
     ]
-    return replace(source, partitions=len(behind), lag=sum(behind), max_lag=max(behind, default=0))
 
 
 def retaining(source: SourceProgress, earliest: Offsets, latest: Offsets) -> SourceProgress:

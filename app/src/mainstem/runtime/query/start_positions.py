@@ -46,7 +46,7 @@ def with_start_positions(supervised: SupervisedQuery, graph: Graph, clock: Clock
             "the lag is not known before the next batch ends", query=supervised.query.name, error=cause
         )
         return _positioned(
-            supervised, {name: None for name, _topic in supervised.awaited_resets if name in topics}
+            supervised, dict.fromkeys(name for name, _topic in supervised.awaited_resets if name in topics)
         )
     status = _positioned(supervised, dict.fromkeys(topics) | begins | dict(known.positions))
     if known.committed_at is None:
@@ -62,9 +62,13 @@ def without_positions(supervised: SupervisedQuery) -> QueryProgress:
 
 def _positioned(supervised: SupervisedQuery, positions: Mapping[str, Any]) -> QueryProgress:
     known = {source.name: source for source in supervised.status.sources}
-    sources = {name: known.get(name, SourceProgress(name)) for name in supervised.occurrences}
-    known_now = {
-        name: replace(sources[name], end_offset=position, lag=None, max_lag=None)
-        for name, position in positions.items()
-    }
-    return replace(supervised.status, sources=tuple({**sources, **known_now}.values()))
+    sources = [known.get(name, SourceProgress(name)) for name in supervised.occurrences]
+    return replace(
+        supervised.status,
+        sources=tuple(
+            replace(source, end_offset=positions[source.name], lag=None, max_lag=None)
+            if source.name in positions
+            else source
+            for source in sources
+        ),
+    )

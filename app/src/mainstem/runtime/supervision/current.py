@@ -14,12 +14,12 @@ from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures import damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
 from mainstem.runtime.files.passed_over_files import PassedOver
-from mainstem.runtime.progress.spark_progress import lagging, offset, retaining
+from mainstem.runtime.progress.spark_progress import lagging, reaches, retaining
 from mainstem.runtime.query.start_positions import with_start_positions, without_positions
 from mainstem.runtime.query.supervised_query import SupervisedQuery
 from mainstem.runtime.supervision.outages import Outage
 from mainstem.runtime.supervision.polls import Polls
-from mainstem.runtime.supervision.recreated_topics import renewed
+from mainstem.runtime.supervision.recreated_topics import exceeds, renewed
 from mainstem.runtime.supervision.topics import OffsetSnapshot
 
 
@@ -63,7 +63,7 @@ class Current:
         self, supervised: SupervisedQuery, status: QueryProgress, answers: Mapping[str, OffsetSnapshot]
     ) -> QueryProgress:
         """The status with the time since which the query is behind; records when it is not."""
-        polled = {name for name, source in supervised.occurrences.items() if self._topics.polls(source)}
+        polled = self._topics.polled(supervised.occurrences)
         if status.state not in _BEHIND or not polled:
             return status
         if polled <= {source.name for source in status.sources if _is_read(source, answers.get(source.name))}:
@@ -96,13 +96,11 @@ class Current:
         those of the old one.
         """
         silent = {name for name, source in supervised.occurrences.items() if self._topics.outage(source)}
-        ends = {source.name: source.end_offset or {} for source in supervised.status.sources}
+        ends = {source.name: source.end_offset for source in supervised.status.sources}
         going_back = {
             name
             for name, topic in supervised.awaited_resets
-            if name in answers
-            for partition, at in ends.get(name, {}).get(topic, {}).items()
-            if int(at) > offset(answers[name].offsets.latest, topic, partition, 0)
+            if name in answers and exceeds(ends.get(name), topic, answers[name].offsets.latest)
         }
         recreated = {
             name
@@ -139,9 +137,7 @@ class Current:
 
 def _is_read(source: SourceProgress, answer: OffsetSnapshot | None) -> bool:
     """Whether every record that the topics of a source had is committed; one that has expired or was deleted before is not."""
-    if answer is None or source.lag != 0:
-        return False
-    return lagging(replace(source, lag=None), answer.offsets.latest).lag == 0
+    return answer is not None and source.lag == 0 and reaches(source.end_offset, answer.offsets.latest)
 
 
 def current(

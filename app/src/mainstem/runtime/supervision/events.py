@@ -78,7 +78,7 @@ class EventQueue:
                 supervised.show(waiting(supervised.status))
 
     def _note_caught_up(self, supervised: SupervisedQuery, progress: Mapping[str, Any]) -> None:
-        topics = [name for name, source in supervised.occurrences.items() if self._topics.polls(source)]
+        topics = self._topics.polled(supervised.occurrences)
         if topics and not supervised.bounded and read_all(progress, list(supervised.occurrences), topics):
             supervised.caught_up(datetime.fromisoformat(progress["timestamp"]), self._clock.now())
 

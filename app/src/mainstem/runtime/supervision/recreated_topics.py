@@ -20,7 +20,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from mainstem.filesystem import Directory, newest
-from mainstem.runtime.progress.spark_progress import Offsets
+from mainstem.runtime.progress.spark_progress import Offsets, offset
 
 
 VERSION: Final = "v2"
@@ -176,6 +176,12 @@ def recreated(known: set[tuple[str, str, str]], ids: Ids) -> list[tuple[str, str
         for occurrence, topic, id_ in _flat(ids)
         if (occurrence, topic) in read and (occurrence, topic, id_) not in known
     )
+
+
+def exceeds(end: Offsets | None, topic: str, latest: Offsets) -> bool:
+    """Whether an offset is past the end of a partition, as one of an older topic of this name may be; pure."""
+    partitions = (end or {}).get(topic) or {}
+    return any(int(at) > offset(latest, topic, partition, 0) for partition, at in partitions.items())
 
 
 def renewed(known: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

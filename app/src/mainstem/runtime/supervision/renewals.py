@@ -20,6 +20,7 @@ from mainstem.runtime.supervision.recreated_topics import (
     NO_ID,
     Read,
     TopicIds,
+    exceeds,
     forget,
     recreated,
     renewed,
@@ -198,7 +199,7 @@ class Renewals:
         read = next((each.end_offset for each in supervised.status.sources if each.name == occurrence), None)
         position: Mapping[str, int] = (read or {}).get(topic) or {}
         latest = {partition: offset(offsets.latest, topic, partition, 0) for partition in position}
-        if any(int(at) > latest[partition] for partition, at in position.items()):
+        if exceeds(read, topic, offsets.latest):
             supervised.awaited_resets.add(key)
         return sum(
             max(0, int(at) - offset(offsets.earliest, topic, partition, 0))

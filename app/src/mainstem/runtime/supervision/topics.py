@@ -136,9 +136,13 @@ class Topics:
         """The newest report of a source; None before the first."""
         return self._answers.get(source)
 
-    def polls(self, source: str) -> bool:
-        """Whether it asks for the offsets of a source: a stream of Kafka that a query reads."""
-        return source in self._connections
+    def polled(self, occurrences: Mapping[str, str]) -> set[str]:
+        """The occurrences whose offsets it asks for: streams of Kafka that a query reads.
+
+        Args:
+            occurrences: occurrence -> source.
+        """
+        return {name for name, source in occurrences.items() if source in self._connections}
 
     def now(self, source: str) -> TopicOffsets | None:
         """The offsets of a source's topics at this moment; None for a source that is not a Kafka stream.
