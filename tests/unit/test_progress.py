@@ -244,6 +244,7 @@ def test_json_has_camel_case_and_omits_unknown_values() -> None:
                 "tombstones": 0,
                 "expired": 0,
                 "passedOver": 0,
+                "changed": 0,
             }
         ],
         "lastProgressTime": "2024-03-01T05:00:00.000Z",

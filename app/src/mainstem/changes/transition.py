@@ -172,7 +172,7 @@ def _written(graph: Graph, query: Query) -> tuple[Query, dict[str, Model]]:
     for name in graph.closure(query.from_):
         if part := graph.views.get(name) or graph.quarantines.get(name):
             parts[name] = part
-        elif source := graph.sources.get(name) or graph.dead_letters.get(name):
+        elif source := graph.source_of(name):
             parts[name] = source
     return query.model_copy(update={"pool": Pool(), "suspend": False}), parts
 

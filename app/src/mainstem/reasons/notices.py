@@ -28,6 +28,12 @@ FILES_PASSED_OVER: Final = Reason(
     "directly in the path; a side input reads none beside such folders. The message has their number and the first of them.",
     "See [files are passed over](#what-to-do-when).",
 )
+FILES_CHANGED: Final = Reason(
+    "FilesChanged",
+    "Below the path of a source are files that changed after a batch had planned them, or, with `fileNameOnly`, that have the name "
+    "of a file that was read. A stream reads a file once, so no batch reads them. The message has their number and the first of them.",
+    "See [files have changed](#what-to-do-when).",
+)
 RECONCILE_FAILED: Final = Reason(
     "ReconcileFailed",
     "An event of the pipeline: it quotes an error of the API server that the status does not show.",

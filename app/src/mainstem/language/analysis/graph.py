@@ -119,8 +119,12 @@ class Graph:
     def sources_of(self, relation: str, *, certain: bool = False) -> Iterator[Source]:
         """The sources that a relation reads, directly or not, including the sources of dead letters."""
         for name in self.closure(relation, certain=certain):
-            if source := self.sources.get(name) or self.dead_letters.get(name):
+            if source := self.source_of(name):
                 yield source
+
+    def source_of(self, relation: str) -> Source | None:
+        """The source that a relation is, or whose malformed records it has; None if it is another relation."""
+        return self.sources.get(relation) or self.dead_letters.get(relation)
 
     def aggregated(self, relation: str) -> bool | None:
         """Whether the relation aggregates a stream: yes, no, or unknown."""

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Final
 
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.model.queries import Query
 
 
 MAX_OCCURRENCES: Final = 256
@@ -48,12 +49,21 @@ def occurrence_names(graph: Graph, relation: str, *, bounded: bool = False) -> l
             for below in readable[name]:
                 walk(below)
             return
-        source = graph.sources.get(name) or graph.dead_letters.get(name)
+        source = graph.source_of(name)
         if source is not None and (source.streaming or (bounded and source.static is None)):
             occurrences.append((next_name(counts, name), name))
 
     walk(relation)
     return occurrences
+
+
+def source_occurrences(graph: Graph, query: Query) -> dict[str, str]:
+    """Occurrence -> name of the source, for every stream that a query reads, in plan order."""
+    read = (
+        (occurrence, graph.source_of(relation))
+        for occurrence, relation in occurrence_names(graph, query.from_)
+    )
+    return {occurrence: source.name for occurrence, source in read if source is not None}
 
 
 def next_name(counts: Counter[str], name: str) -> str:

@@ -101,7 +101,7 @@ def _of_relation(graph: Graph, name: str) -> Iterator[Doing]:
         if view.watermark is not None:
             yield Doing.WATERMARK
         return
-    source = graph.sources.get(name) or graph.dead_letters.get(name)
+    source = graph.source_of(name)
     if source is None:
         return
     if not source.streaming:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from mainstem import reasons
 from mainstem.dataframes import query as build
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.analysis.occurrences import source_occurrences
 from mainstem.language.model.queries import Query
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.runtime.checkpoint.batch_journal import BatchJournal
@@ -148,7 +148,7 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, clock: 
     return SupervisedQuery(
         query=query,
         session=session.newSession(),
-        occurrences={name: _source(graph, read) for name, read in occurrence_names(graph, query.from_)},
+        occurrences=source_occurrences(graph, query),
         restarts=Restarts(graph.spec.restart),
         status=QueryProgress(
             query.name,
@@ -159,9 +159,3 @@ def _supervised_query(session: SparkSession, graph: Graph, query: Query, clock: 
         ),
         meter=Meter(clock.seconds()),
     )
-
-
-def _source(graph: Graph, relation: str) -> str:
-    """The source of a relation: the source itself, or the source whose malformed records the relation has."""
-    source = graph.dead_letters.get(relation)
-    return source.name if source else relation

@@ -13,7 +13,7 @@ from mainstem.language.model.status.states import OUTAGES, QueryState
 from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures import damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.files.passed_over_files import PassedOver
+from mainstem.runtime.files.source_folders import NO_FILES, Reader, UnreadFiles
 from mainstem.runtime.progress.spark_progress import lagging, reaches, retaining
 from mainstem.runtime.query.start_positions import with_start_positions, without_positions
 from mainstem.runtime.query.supervised_query import SupervisedQuery
@@ -56,8 +56,9 @@ class Current:
         is_free = status.reason in (None, reasons.KEYS_DIFFER_IN_CASE)
         if supervised.notice and is_free and status.state in _WITH_NOTICE:
             status = replace(status, reason=supervised.notice[0], message=supervised.notice[1])
-        passed = self._files.answers(self._sources(supervised))
-        return with_passed_over_files(status, supervised.occurrences, passed)
+        return with_unread_files(
+            status, supervised.occurrences, self._files.answers(self._sources(supervised))
+        )
 
     def _with_time_behind(
         self, supervised: SupervisedQuery, status: QueryProgress, answers: Mapping[str, OffsetSnapshot]
@@ -174,24 +175,23 @@ def current(
     return replace(status, idle=False, reason=outage.reason, message=outage.described())
 
 
-def with_passed_over_files(
-    status: QueryProgress, occurrences: Mapping[str, str], passed: Mapping[str, PassedOver]
+def with_unread_files(
+    status: QueryProgress, occurrences: Mapping[str, str], unread: Mapping[str, UnreadFiles]
 ) -> QueryProgress:
     """The status with the files that its sources do not read, also as its reason if it has none; pure.
 
     Args:
         status: the status.
         occurrences: name of each occurrence -> the source's name.
-        passed: source -> its passed over files; only sources that have some.
+        unread: source -> its files, of each source that was looked at.
     """
-    if not passed:
-        return status
     sources = list(status.sources)
     for index, source in enumerate(sources):
-        if answer := passed.get(occurrences.get(source.name, "")):
-            sources[index] = replace(source, passed_over=answer.files)
+        if files := unread.get(occurrences.get(source.name, "")):
+            changed = files.changed.get(Reader(status.name, source.name), NO_FILES)
+            sources[index] = replace(source, passed_over=files.passed_over.number, changed=changed.number)
     status = replace(status, sources=tuple(sources))
-    if status.reason is not None or status.state not in _WITH_NOTICE:
+    notices = [notice for name, files in unread.items() for notice in files.notices(name, status.name)]
+    if not notices or status.reason is not None or status.state not in _WITH_NOTICE:
         return status
-    message = "; ".join(answer.described(name) for name, answer in passed.items())
-    return replace(status, reason=reasons.FILES_PASSED_OVER, message=message)
+    return replace(status, reason=notices[0][0], message="; ".join(text for _, text in notices))

@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.clock import Clock
-from mainstem.runtime.files.passed_over_files import PassedOverFiles
+from mainstem.runtime.files.file_looks import FileLooks
 from mainstem.runtime.supervision.outages import Outages
 from mainstem.runtime.supervision.topics import Topics
 
@@ -26,7 +26,7 @@ class Polls:
     def __init__(self, session: SparkSession, graph: Graph, clock: Clock) -> None:
         self.outages = Outages(graph, clock)
         self.topics = Topics(session, graph, self.outages, clock)
-        self.files = PassedOverFiles(session, graph, clock)
+        self.files = FileLooks(session, graph, clock)
 
     def start(self) -> None:
         """Start to poll."""

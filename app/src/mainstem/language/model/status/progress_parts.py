@@ -99,6 +99,15 @@ class SourceProgress:
         ),
     )
     """Files below the path that no batch reads, because of their folder."""
+    changed: Count = field(
+        default=0,
+        metadata=describe(
+            Metric("source_changed_files", "Files that changed after a batch had planned them."),
+            Shown.NONZERO,
+        ),
+    )
+    """Files that changed after a batch had planned them, or with `fileNameOnly` have the name of one that was read; no batch reads
+    them."""
     end_offset: Offset = None
     """The offset up to which the query has committed, or from which it begins, as Spark's JSON; absent if too long. The driver's
     `/status` has all."""

@@ -1,6 +1,7 @@
-"""Files below a source's path that Spark reads in no batch: exactly these are counted, and a query shows them."""
+"""Files below a source's path that Spark reads in no batch, or not again: exactly these are counted, and a query shows them."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 from harness.sampling import only
 from harness.supervisor_loop import Stage, Turning
+from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.files.passed_over_files import Folder, Others, PassedOver, below
+from mainstem.runtime.files.source_folders import NO_FILES, Files, Folder, Others, unread
 from pyspark.sql import SparkSession
 
 
@@ -53,6 +55,12 @@ READS = {
 }
 
 
+def below(spark: SparkSession, folder: Folder, others: Others) -> Files | None:
+    """The files that a source passes over; None if there is nothing."""
+    files = unread(spark, folder, others)
+    return None if files is None else files.passed_over
+
+
 def lay(root: Path, names: list[str]) -> list[str]:
     """Write the files; returns those that are neither hidden nor empty."""
     root.mkdir()
@@ -76,11 +84,11 @@ def test_exactly_the_files_that_spark_does_not_read_count(
     path = f"{tmp_path}/in{read.suffix}"
     answer = below(spark, Folder("s", path, read.options, is_stream=False), Others())
     if not any(tmp_path.glob(f"in{read.suffix}")):
-        assert answer in {None, PassedOver(0, "")}
+        assert answer in {None, NO_FILES}
         return
     frame = spark.read.format("text").options(**read.options).load(path)
     passed = sorted({name for name in files if read.selects(name)} - {row.value for row in frame.collect()})
-    assert answer == PassedOver(len(passed), f"file:{tmp_path}/in/{passed[0]}" if passed else "")
+    assert answer == Files(len(passed), f"file:{tmp_path}/in/{passed[0]}" if passed else "")
 
 
 def test_folders_that_the_document_uses_do_not_count(spark: SparkSession, tmp_path: Path) -> None:
@@ -89,21 +97,21 @@ def test_folders_that_the_document_uses_do_not_count(spark: SparkSession, tmp_pa
     written = (f"{folder}/out{{1}}", f"file://{folder}/checkpoints/", "s3a://other/in")
     read = (str(tmp_path), folder, f"{folder}/m*/*", f"{folder}/ref/zones", "a:b")
     answer = below(spark, Folder("s", folder, {}, is_stream=True), Others(read, written))
-    assert answer == PassedOver(1, f"file:{folder}/output/d")
+    assert answer == Files(1, f"file:{folder}/output/d")
 
 
 def test_a_source_that_reads_the_same_glob_hides_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """The glob of the source itself is among the paths of the document."""
     lay(tmp_path / "in", ["x/a", "x/y/b", "x/z/c"])
     read = Folder("s", f"{tmp_path}/in/*", {}, is_stream=True)
-    assert below(spark, read, Others((read.path, f"{tmp_path}/in/*/z"))) == PassedOver(
+    assert below(spark, read, Others((read.path, f"{tmp_path}/in/*/z"))) == Files(
         1, f"file:{tmp_path}/in/x/y/b"
     )
 
 
 def test_of_a_sinks_folder_what_was_not_committed_does_not_count(spark: SparkSession, tmp_path: Path) -> None:
     lay(tmp_path / "in", ["a", "_spark_metadata/0", "x/b"])
-    assert below(spark, Folder("s", f"{tmp_path}/in", {}, is_stream=True), Others()) == PassedOver(0, "")
+    assert below(spark, Folder("s", f"{tmp_path}/in", {}, is_stream=True), Others()) == NO_FILES
 
 
 def test_where_nothing_exists_nothing_is_known(spark: SparkSession, tmp_path: Path) -> None:
@@ -119,23 +127,30 @@ def test_a_stream_reads_all_files_but_those(
     spark: SparkSession, tmp_path: Path, tree: str, read: Read
 ) -> None:
     files = set(lay(tmp_path / "in", TREES[tree]))
-    document = spec(tmp_path)
-    path = document["sources"][0]["files"]["path"] + read.suffix
-    document["sources"][0]["files"]["path"] = path
-    document["views"] = [{"name": "v", "sql": "SELECT value FROM lines"}]
-    out = {"name": "t", "json": {"path": f"{tmp_path}/out"}}
-    document["queries"][0] |= {"from": "v", "to": [out], "trigger": {"availableNow": True}}
-    with Stage(spark.newSession(), tmp_path).running(**document) as turning:
-        turning.to_the_end()
+    path = f"{tmp_path}/in{read.suffix}"
+    _, read_rows = run(spark, tmp_path, path=path)
     passed = below(spark, Folder("s", path, {}, is_stream=True), Others())
     assert passed is not None
-    assert passed.files == len(files - set(rows(tmp_path / "out")))
+    assert passed.number == len(files - set(read_rows))
+
+
+def run(
+    spark: SparkSession, folder: Path, sql: str = "SELECT value FROM lines", **more: Any
+) -> tuple[QueryProgress, list[str]]:
+    """Read what is there, with the checkpoint of the run before; the last status, and the lines of all runs."""
+    document = spec(folder, **more)
+    document["views"] = [{"name": "v", "sql": sql}]
+    out = {"name": "t", "json": {"path": f"{folder}/out"}}
+    document["queries"][0] |= {"from": "v", "to": [out], "trigger": {"availableNow": True}}
+    with Stage(spark.newSession(), folder).running(**document) as turning:
+        turning.to_the_end()
+        return turning["q"], rows(folder / "out")
 
 
 def spec(folder: Path, *, static: bool = False, **more: Any) -> dict[str, Any]:
     """A pipeline whose sink lies below its source."""
-    path = {"path": f"{folder}/in"}
-    source = {"static": {"text": path}} if static else {"files": path | more}
+    path = {"path": f"{folder}/in"} | more
+    source = {"static": {"text": path}} if static else {"files": path}
     sink = {"name": "t", "json": {"path": f"{folder}/in/out"}}
     return {
         "sources": [{"name": "lines", **source}],
@@ -192,3 +207,129 @@ def test_a_source_of_all_folders_has_nothing_to_show(spark: SparkSession, tmp_pa
         turning.to_the_end()
         assert rows(tmp_path / "in" / "out") == ["a", "x/b"]
         assert shown(turning) == (None, None, 0)
+
+
+def append(file: Path) -> None:
+    """A line more, as a process writes that keeps a file open."""
+    file.write_text(f"{file.read_text()}more\n")
+    later(file)
+
+
+def later(file: Path, seconds: float = 10.0) -> None:
+    """Another time of modification."""
+    time = file.stat().st_mtime + seconds
+    os.utime(file, (time, time))
+
+
+def overwrite(file: Path, seconds: float = 10.0) -> None:
+    """As many characters as before."""
+    time = file.stat().st_mtime + seconds
+    file.write_text("z\n")
+    os.utime(file, (time, time))
+
+
+def replace_by_older(file: Path) -> None:
+    """A copy that keeps its time takes the place of a newer file."""
+    written = file.parent / "_written"
+    written.write_text("older\n")
+    os.utime(written, (10**9, 10**9))
+    written.rename(file)
+
+
+def write_anew(file: Path) -> None:
+    """Deleted, as `cleanSource` does it, and later written again."""
+    time = file.stat().st_mtime
+    file.unlink()
+    file.write_text("again\n")
+    os.utime(file, (time + 10, time + 10))
+
+
+def empty(file: Path) -> None:
+    file.write_text("")
+    later(file)
+
+
+class Change(NamedTuple):
+    """What happens to files between two runs.
+
+    Attributes:
+        make: changes a file.
+        name: the file.
+        counts: whether what the file then has is not read.
+        rows: what the second run reads.
+    """
+
+    make: Callable[[Path], Any]
+    name: str = "a"
+    counts: bool = True
+    rows: tuple[str, ...] = ()
+
+
+CHANGES = {
+    "appended": Change(append),
+    "overwritten by as many characters": Change(overwrite),
+    "replaced by an older file": Change(replace_by_older),
+    "deleted and written again": Change(write_anew),
+    "written after it was empty": Change(append, "0"),
+    "in a folder with a value": Change(append, "k=1/a b%c"),
+    "of another time only": Change(later),
+    "nothing": Change(Path.exists, counts=False),
+    "emptied": Change(empty, counts=False),
+    "deleted": Change(Path.unlink, counts=False),
+    "a new file": Change(lambda file: (file.parent / "n").write_text("n\n"), counts=False, rows=("n",)),
+    "overwritten, with the time that it had": Change(lambda file: overwrite(file, 0.0), counts=False),
+}
+"""The last is what nobody can notice."""
+
+
+@pytest.mark.parametrize(
+    "change",
+    only(CHANGES, ("appended", "replaced by an older file", "written after it was empty", "a new file")),
+)
+def test_exactly_the_files_that_changed_after_a_run_are_counted(
+    spark: SparkSession, tmp_path: Path, change: str
+) -> None:
+    made = CHANGES[change]
+    lay(tmp_path / "in", sorted({"a", "b", "0", made.name}))
+    before = run(spark, tmp_path)[1]
+    made.make(tmp_path / "in" / made.name)
+    status, after = run(spark, tmp_path)
+    assert after == sorted([*before, *made.rows])
+    message = f"source 'lines' does not read 1 file again that changed after a batch's plan, first file:{tmp_path}/in/{made.name}"
+    expected = ("FilesChanged", message, 1) if made.counts else (None, None, 0)
+    assert (status.reason, status.message, status.sources[0].changed) == expected
+
+
+def test_a_file_of_any_batch_counts_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark joins the entries of ten batches in its log. A query may read a source twice."""
+    names = lay(tmp_path / "in", [f"{n:02}" for n in range(12)])
+    both = "SELECT value FROM lines UNION ALL SELECT value FROM lines"
+    run(spark, tmp_path, both, maxFilesPerTrigger=1)
+    for name in ("00", "08", "11"):
+        append(tmp_path / "in" / name)
+    status, after = run(spark, tmp_path, both)
+    assert after == sorted([*names, *names])
+    assert [(source.name, source.changed) for source in status.sources] == [("lines", 3), ("lines_2", 3)]
+    assert str(status.message).endswith(
+        f"3 files again that changed after a batch's plan, first file:{tmp_path}/in/00"
+    )
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_of_files_that_are_known_by_name_another_one_with_the_name_counts(
+    spark: SparkSession, tmp_path: Path, *, moved: bool
+) -> None:
+    """A file that was only moved keeps its time, and was read."""
+    lay(tmp_path / "in", ["x/a", "y/b", "y/a b"])
+    named = {"path": f"{tmp_path}/in/*", "fileNameOnly": True}
+    _, before = run(spark, tmp_path, **named)
+    (tmp_path / "in/x/a").rename(tmp_path / "in/y/a")
+    if not moved:
+        lay(tmp_path / "in/z", ["a", "a b", "c"])
+        later(tmp_path / "in/z/a")
+        later(tmp_path / "in/z/a b")
+    status, after = run(spark, tmp_path, **named)
+    assert after == sorted([*before, *([] if moved else ["c"])])
+    message = f"source 'lines' does not read 2 files with a name that was read, first file:{tmp_path}/in/z/a"
+    expected = (None, None, 0) if moved else ("FilesChanged", message, 2)
+    assert (status.reason, status.message, status.sources[0].changed) == expected

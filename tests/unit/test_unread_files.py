@@ -1,6 +1,7 @@
 """Looks at the files that no batch reads: when, what a failed look leaves, and what a query shows; without Spark."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,18 +17,19 @@ from mainstem.language.document import read_text
 from mainstem.language.model.status.progress_parts import SourceProgress
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.files import passed_over_files
-from mainstem.runtime.files.passed_over_files import (
-    LOOK_SECONDS,
-    PATIENCE_SECONDS,
+from mainstem.runtime.files import file_looks
+from mainstem.runtime.files.file_looks import LOOK_SECONDS, PATIENCE_SECONDS, FileLooks
+from mainstem.runtime.files.source_folders import (
+    NO_FILES,
+    Files,
     Folder,
     Others,
-    PassedOver,
-    PassedOverFiles,
+    Reader,
+    UnreadFiles,
     folders,
     others,
 )
-from mainstem.runtime.supervision.current import with_passed_over_files
+from mainstem.runtime.supervision.current import with_unread_files
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException
 
@@ -38,7 +40,8 @@ STREAM = {
     "files": {"path": "/in", "pathGlobFilter": "*.log", "options": {"encoding": "UTF-16"}},
 }
 TABLE = {"name": "zones", "static": {"csv": {"path": "/zones", "header": True}}}
-SOME, NOTHING = PassedOver(2, "/in/x/b"), PassedOver(0, "")
+SOME, NOTHING = UnreadFiles(Files(2, "/in/x/b")), UnreadFiles()
+OF_Q, OF_R = Reader("q", "lines"), Reader("r", "lines")
 
 
 def graph(
@@ -58,15 +61,15 @@ class Store:
     """Answers looks, in place of Spark."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.answers: dict[str, PassedOver | None] = {}
+        self.answers: dict[str, UnreadFiles | None] = {}
         self.looks: list[Folder] = []
         self.error: Exception | None = None
         self.gate = threading.Event()
         self.gate.set()
-        monkeypatch.setattr(passed_over_files, "below", self._below)
-        monkeypatch.setattr(passed_over_files, "_listing_session", lambda session: session)
+        monkeypatch.setattr(file_looks, "unread", self._unread)
+        monkeypatch.setattr(file_looks, "_listing_session", lambda session: session)
 
-    def _below(self, _session: Any, folder: Folder, _others: Others) -> PassedOver | None:
+    def _unread(self, _session: Any, folder: Folder, _others: Others) -> UnreadFiles | None:
         self.gate.wait(LIMIT)
         self.looks.append(folder)
         if self.error is not None:
@@ -79,16 +82,16 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     return Store(monkeypatch)
 
 
-def over(files: PassedOverFiles) -> None:
+def over(files: FileLooks) -> None:
     """Wait until the looks of queries that have begun are over."""
     within(LIMIT, "the looks are over", lambda: not files.pending)
 
 
 @contextmanager
-def looking(graph: Graph, *sources: str) -> Iterator[tuple[PassedOverFiles, OwnClock]]:
+def looking(graph: Graph, *sources: str) -> Iterator[tuple[FileLooks, OwnClock]]:
     """The looks of a document, once the first one at these sources is over."""
     clock = OwnClock()
-    files = PassedOverFiles(None, graph, clock)
+    files = FileLooks(None, graph, clock)
     try:
         files.begin(sources)
         over(files)
@@ -102,7 +105,7 @@ def test_each_file_source_of_a_running_query_is_looked_at_as_the_query_reads_it(
     document = graph(STREAM, TABLE, other, sql="SELECT * FROM lines JOIN zones ON value = _c0")
     options = {"encoding": "UTF-16", "pathGlobFilter": "*.log"}
     assert [*folders(document)] == [
-        Folder("lines", "/in", options, is_stream=True),
+        Folder("lines", "/in", options, True, False, {OF_Q: "/lake/checkpoints/q/1/sources/lines"}),
         Folder("zones", "/zones", {}, is_stream=False),
     ]
     read, written = others(document)
@@ -119,6 +122,22 @@ def test_the_source_of_a_suspended_query_is_not_looked_at() -> None:
     }
     document = graph(STREAM, {"name": "more", "files": {"path": "/more"}}, more=[suspended])
     assert [folder.source for folder in folders(document)] == ["lines"]
+
+
+def test_each_query_has_a_log_for_each_occurrence_of_the_source() -> None:
+    letters = {"format": "json", "schema": "id INT", "onMalformedRecord": "deadLetter", "fileNameOnly": True}
+    sink = SINK | {"parquet": {"path": "/lake/letters"}}
+    more = [{"name": "letters", "from": "lines_dead_letters", "to": [sink], "checkpoint": {"generation": 3}}]
+    source = STREAM | {"files": {"path": "/in", **letters}}
+    [folder] = folders(
+        graph(source, sql="SELECT id FROM lines UNION ALL SELECT id + 1 FROM lines", more=more)
+    )
+    assert folder.by_name
+    assert folder.logs == {
+        OF_Q: "/lake/checkpoints/q/1/sources/lines",
+        Reader("q", "lines_2"): "/lake/checkpoints/q/1/sources/lines_2",
+        Reader("letters", "lines_dead_letters"): "/lake/checkpoints/letters/3/sources/lines_dead_letters",
+    }
 
 
 def test_without_such_a_source_no_thread_looks(store: Store) -> None:
@@ -153,7 +172,7 @@ def test_a_look_that_fails_leaves_the_answer_of_the_one_before(store: Store, err
         assert files.answers(["lines", "other"]) == {"lines": SOME}
         store.error, store.answers = None, {}
         clock.advance(LOOK_SECONDS, 1)
-        assert files.answers(["lines"]) == {}
+        assert files.answers(["lines"]) == {"lines": NOTHING}
 
 
 def test_a_failure_is_logged_until_another_one_or_none_follows(
@@ -174,7 +193,7 @@ def test_a_failure_is_logged_until_another_one_or_none_follows(
 def test_a_slow_look_is_waited_for_but_not_for_ever(store: Store) -> None:
     store.gate.clear()
     clock = OwnClock()
-    files = PassedOverFiles(None, graph(STREAM), clock)
+    files = FileLooks(None, graph(STREAM), clock)
     assert not files.pending
     files.begin(["lines"])
     clock.advance(PATIENCE_SECONDS - 1)
@@ -188,7 +207,7 @@ def test_a_slow_look_is_waited_for_but_not_for_ever(store: Store) -> None:
 def test_a_start_during_a_look_is_followed_by_another_look(store: Store) -> None:
     store.gate.clear()
     clock = OwnClock()
-    files = PassedOverFiles(None, graph(STREAM), clock)
+    files = FileLooks(None, graph(STREAM), clock)
     files.begin(["lines"])
     clock.advance(1)
     files.begin(["lines"])
@@ -201,7 +220,7 @@ def test_a_start_during_a_look_is_followed_by_another_look(store: Store) -> None
 def test_without_a_jvm_the_looks_end(store: Store) -> None:
     store.error = Py4JNetworkError()
     clock = OwnClock()
-    files = PassedOverFiles(None, graph(STREAM), clock)
+    files = FileLooks(None, graph(STREAM), clock)
     files.begin(["lines"])
     assert files._thread is not None
     files._thread.join(LIMIT)
@@ -218,6 +237,32 @@ def test_files_are_logged_once(store: Store, capsys: pytest.CaptureFixture[str])
     assert "".join(capsys.readouterr()).count("files are passed over") == 1
 
 
+def test_changed_files_are_logged_once_for_each_query(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.answers["lines"] = UnreadFiles(changed={OF_Q: Files(1, "/in/a")})
+    with looking(graph(STREAM), "lines") as (_, clock):
+        clock.advance(LOOK_SECONDS, 1)
+        store.answers["lines"] = UnreadFiles(changed={OF_Q: Files(2, "/in/a"), OF_R: Files(1, "/in/b")})
+        clock.advance(2 * LOOK_SECONDS, 1)
+    lines = [line for line in "".join(capsys.readouterr()).splitlines() if "files are not read again" in line]
+    assert [re.findall(r"(?:files|first|query)=(\S+)", line) for line in lines] == [
+        ["1", "/in/a", "q"],
+        ["1", "/in/b", "r"],
+    ]
+
+
+def test_a_source_goes_on_when_other_queries_read_it(store: Store) -> None:
+    """No query starts anew that reads it; only the log of a query is gone."""
+    store.answers["lines"] = SOME
+    more = {"name": "r", "from": "lines", "to": [SINK | {"parquet": {"path": "/lake/more"}}]}
+    with looking(graph(STREAM, more=[more]), "lines") as (files, clock):
+        files.adopt(graph(STREAM))
+        assert files.answers(["lines"]) == {"lines": SOME}
+        clock.advance(LOOK_SECONDS, 1)
+    assert [{*folder.logs} for folder in store.looks] == [{OF_Q, OF_R}, {OF_Q}]
+
+
 def test_a_source_that_changes_is_looked_at_anew_and_another_one_is_kept(store: Store) -> None:
     store.answers["lines"] = SOME
     with looking(graph(STREAM), "lines") as (files, _):
@@ -231,6 +276,7 @@ def test_a_source_that_changes_is_looked_at_anew_and_another_one_is_kept(store: 
         assert [folder.options for folder in store.looks][1:] == [{"recursiveFileLookup": "true"}]
 
 
+OCCURRENCES = {"lines": "lines", "lines_2": "lines", "zones": "zones"}
 STATUS = QueryProgress(
     "q", QueryState.RUNNING, sources=tuple(map(SourceProgress, ("lines", "lines_2", "zones")))
 )
@@ -246,9 +292,7 @@ STATUS = QueryProgress(
     ],
 )
 def test_a_query_shows_them_unless_it_shows_something_else(status: QueryProgress, shown: str | None) -> None:
-    current = with_passed_over_files(
-        status, {"lines": "lines", "lines_2": "lines", "zones": "zones"}, {"lines": SOME}
-    )
+    current = with_unread_files(status, OCCURRENCES, {"lines": SOME})
     assert (current.reason, [source.passed_over for source in current.sources]) == (shown, [2, 2, 0])
     if shown == "FilesPassedOver":
         assert current.message == "source 'lines' passes over 2 files below its path, first /in/x/b"
@@ -256,7 +300,40 @@ def test_a_query_shows_them_unless_it_shows_something_else(status: QueryProgress
 
 def test_a_table_that_no_count_shows_is_named_all_the_same() -> None:
     status = replace(STATUS, sources=())
-    shown = with_passed_over_files(status, {}, {"zones": PassedOver(1, "/zones/x/b"), "lines": SOME})
+    shown = with_unread_files(status, {}, {"zones": UnreadFiles(Files(1, "/zones/x/b")), "lines": SOME})
     assert shown.message is not None
     assert [part.split()[1] for part in shown.message.split("; ")] == ["'zones'", "'lines'"]
-    assert with_passed_over_files(status, {}, {}) == status
+    assert with_unread_files(status, {}, {}) == status
+
+
+@pytest.mark.parametrize(
+    ("unread", "shown", "message"),
+    [
+        (
+            UnreadFiles(changed={OF_Q: Files(1, "/in/a"), Reader("q", "lines_2"): Files(3, "/in/b")}),
+            "FilesChanged",
+            "source 'lines' does not read 3 files again that changed after a batch's plan, first /in/b",
+        ),
+        (
+            UnreadFiles(changed={OF_Q: Files(1, "/in/a")}, by_name=True),
+            "FilesChanged",
+            "source 'lines' does not read 1 file with a name that was read, first /in/a",
+        ),
+        (
+            UnreadFiles(Files(1, "/in/x/c"), {OF_Q: Files(1, "/in/a")}),
+            "FilesPassedOver",
+            (
+                "source 'lines' passes over 1 file below its path, first /in/x/c; "
+                "source 'lines' does not read 1 file again that changed after a batch's plan, first /in/a"
+            ),
+        ),
+        (UnreadFiles(changed={OF_R: Files(1, "/in/a")}), None, None),
+    ],
+)
+def test_a_query_shows_the_files_that_changed_after_its_own_batches(
+    unread: UnreadFiles, shown: str | None, message: str | None
+) -> None:
+    status = with_unread_files(STATUS, OCCURRENCES, {"lines": unread})
+    changed = [unread.changed.get(Reader("q", name), NO_FILES).number for name in OCCURRENCES]
+    assert [source.changed for source in status.sources] == changed
+    assert (status.reason, status.message) == (shown, message)

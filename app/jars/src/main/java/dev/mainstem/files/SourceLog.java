@@ -1,0 +1,52 @@
+package dev.mainstem.files;
+
+import java.io.IOException;
+import java.util.function.Consumer;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.streaming.runtime.CompactibleFileStreamLog;
+import org.apache.spark.sql.execution.streaming.runtime.FileStreamSource.FileEntry;
+import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceLog;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.BoxedUnit;
+
+/**
+ * The files that the batches of a query have planned so far, from Spark's log in the checkpoint.
+ *
+ * <p>The log is read entry by entry: it has all files that the query has ever read.
+ */
+public final class SourceLog {
+    private final FileStreamSourceLog log;
+    private final long last;
+
+    private SourceLog(FileStreamSourceLog log, long last) {
+        this.log = log;
+        this.last = last;
+    }
+
+    /**
+     * Opens a log as it is now; batches that are planned later are left out.
+     *
+     * @param session the session
+     * @param folder the folder of the log
+     * @return the log; null if no batch is planned
+     */
+    public static SourceLog open(SparkSession session, String folder) throws IOException {
+        Path path = new Path(folder);
+        if (!path.getFileSystem(session.sessionState().newHadoopConf()).exists(path)) {
+            return null; // Spark's class would create it
+        }
+        FileStreamSourceLog log = new FileStreamSourceLog(FileStreamSourceLog.VERSION(), session, folder);
+        return log.getLatestBatchId().isEmpty() ? null : new SourceLog(log, (Long) log.getLatestBatchId().get());
+    }
+
+    /** Passes each planned file on, in no order; a file whose path was planned twice, twice. */
+    void forEach(Consumer<FileEntry> take) {
+        for (Object batch : CollectionConverters.asJava(CompactibleFileStreamLog.getAllValidBatches(last, log.compactInterval()))) {
+            log.foreachInBatch((Long) batch, entry -> {
+                take.accept(entry);
+                return BoxedUnit.UNIT;
+            });
+        }
+    }
+}
