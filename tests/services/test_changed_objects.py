@@ -40,6 +40,6 @@ def test_an_object_that_is_written_again_counts(spark: SparkSession, s3: S3Serve
             (folder / name).write_text(f"{name} again\n")
             os.utime(folder / name, (5, 5))
     first = "s3a://rewritten/in/a b%.txt"
-    message = f"source 'lines' does not read 2 files again that changed after a batch's plan, first {first}"
+    message = f"source 'lines' does not read 2 files again that changed since, first {first}"
     assert shown == [(None, None, 0), ("FilesChanged", message, 2)]
     assert [row["value"] for row in stage.rows("out")] == ["a b%.txt", "b.txt", "c.txt"]

@@ -93,15 +93,18 @@ def test_a_log_of_a_folder_with_an_entry_that_is_cut_off_is_refused(
 
 
 def files(stage: Stage, name: str) -> dict[str, Any]:
-    """A query that copies the lines into a folder."""
-    sink = {"name": "files", "text": {"path": str(stage.folder / name)}}
+    """A query that copies the lines into a folder, of files with types if it is called so."""
+    kind = "parquet" if name == "typed" else "text"
+    sink = {"name": "files", kind: {"path": str(stage.folder / name)}}
     return stage.query("lines", name, to=[sink], trigger={"availableNow": True})
 
 
 def test_a_query_with_a_damage_fails_with_its_reason_and_the_others_run(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A missing plan and a broken log are known before the start; the missing id is Spark's error, explained."""
+    """A missing plan and a broken log are known before the start; the missing id is Spark's error, explained, as is a broken log
+    whose newest file is asked for its types.
+    """
     stage = Stage(spark, tmp_path)
     stage.put("lines", "one")
     (checkpoint(tmp_path / "checkpoints" / "to-unplanned" / "1") / "offsets" / "1").unlink()
@@ -109,14 +112,20 @@ def test_a_query_with_a_damage_fails_with_its_reason_and_the_others_run(
     kept = tmp_path / "torn" / "a"
     halve(log(kept.parent) / "1.compact")
     kept.write_text("of a committed batch\n", encoding="utf-8")
-    names = ("unplanned", "nameless", "torn", "beside")
+    halve(log(tmp_path / "typed") / "2")
+    names = ("unplanned", "nameless", "torn", "typed", "beside")
     with stage.running(sources=[stage.files("lines")], queries=[files(stage, name) for name in names]) as run:
         run.to_the_end()
-        unplanned, nameless, torn, beside = (run[f"to-{name}"] for name in names)
+        unplanned, nameless, torn, typed, beside = (run[f"to-{name}"] for name in names)
     for status, file in ((unplanned, "offsets/1"), (nameless, "metadata")):
         assert (status.state, status.reason) == (QueryState.FAILED, "CheckpointDamaged"), status
         assert all(part in (status.message or "") for part in (f"{file} is missing", *WAYS_OUT))
-    assert (torn.state, torn.reason) == (QueryState.FAILED, "SinkLogDamaged")
+    for status, file in ((torn, "1.compact"), (typed, "2")):
+        assert (status.state, status.reason) == (QueryState.FAILED, "SinkLogDamaged"), status
+        assert all(
+            part in (status.message or "")
+            for part in (f"_spark_metadata/{file} ", "restore the file from a copy")
+        )
     assert kept.exists()
     assert [file.name for file in kept.parent.glob("part-*")] == []
     assert not [*(tmp_path / "unplanned").glob("part-*"), *(tmp_path / "nameless").glob("part-*")]

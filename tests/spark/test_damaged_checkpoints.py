@@ -271,6 +271,8 @@ def test_a_restart_does_what_verify_shows(stages: Callable[[str], Damaged], row:
     damage(file, row.damage, on_disk=row.on_disk)
     result = stage.verified()
     shown = str(file.relative_to(stage.checkpoint)) if file.is_relative_to(stage.checkpoint) else file.name
+    if row.damage == "deleted":
+        shown = shown.removesuffix(".compact")  # no other file shows that it had the entries before it
     statuses = stage.restarted()
     status = statuses["hourly"]
     print(f"{row}: {result.problems} -> {status.state} {status.reason} {status.message}")

@@ -12,7 +12,8 @@ from harness.sampling import only
 from harness.supervisor_loop import Stage, Turning
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.files.source_folders import NO_FILES, Files, Folder, Others, unread
+from mainstem.runtime.files.listing import listed
+from mainstem.runtime.files.source_folders import NO_FILES, Files, Folder, Others
 from pyspark.sql import SparkSession
 
 
@@ -57,8 +58,8 @@ READS = {
 
 def below(spark: SparkSession, folder: Folder, others: Others) -> Files | None:
     """The files that a source passes over; None if there is nothing."""
-    files = unread(spark, folder, others)
-    return None if files is None else files.passed_over
+    files = listed(spark, folder)
+    return None if files is None else files.passed_over(others)
 
 
 def lay(root: Path, names: list[str]) -> list[str]:
@@ -295,7 +296,9 @@ def test_exactly_the_files_that_changed_after_a_run_are_counted(
     made.make(tmp_path / "in" / made.name)
     status, after = run(spark, tmp_path)
     assert after == sorted([*before, *made.rows])
-    message = f"source 'lines' does not read 1 file again that changed after a batch's plan, first file:{tmp_path}/in/{made.name}"
+    message = (
+        f"source 'lines' does not read 1 file again that changed since, first file:{tmp_path}/in/{made.name}"
+    )
     expected = ("FilesChanged", message, 1) if made.counts else (None, None, 0)
     assert (status.reason, status.message, status.sources[0].changed) == expected
 
@@ -310,9 +313,21 @@ def test_a_file_of_any_batch_counts_once(spark: SparkSession, tmp_path: Path) ->
     status, after = run(spark, tmp_path, both)
     assert after == sorted([*names, *names])
     assert [(source.name, source.changed) for source in status.sources] == [("lines", 3), ("lines_2", 3)]
-    assert str(status.message).endswith(
-        f"3 files again that changed after a batch's plan, first file:{tmp_path}/in/00"
-    )
+    assert str(status.message).endswith(f"3 files again that changed since, first file:{tmp_path}/in/00")
+
+
+def test_a_file_that_was_repaired_counts_although_the_batch_reads_it_then(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The log has the time of the listing; nothing keeps what a batch has read."""
+    lay(tmp_path / "in", ["a"])
+    read = {"format": "json", "schema": "value STRING"}
+    assert run(spark, tmp_path, **read)[0].state is QueryState.FAILED
+    file = tmp_path / "in" / "a"
+    file.write_text(json.dumps({"value": "repaired"}))
+    later(file)
+    status, after = run(spark, tmp_path, **read)
+    assert (status.state, after, status.sources[0].changed) == (QueryState.COMPLETED, ["repaired"], 1)
 
 
 @pytest.mark.parametrize("moved", [False, True])
@@ -330,6 +345,6 @@ def test_of_files_that_are_known_by_name_another_one_with_the_name_counts(
         later(tmp_path / "in/z/a b")
     status, after = run(spark, tmp_path, **named)
     assert after == sorted([*before, *([] if moved else ["c"])])
-    message = f"source 'lines' does not read 2 files with a name that was read, first file:{tmp_path}/in/z/a"
+    message = f"source 'lines' does not read 2 files with a name that it has read before, first file:{tmp_path}/in/z/a"
     expected = (None, None, 0) if moved else ("FilesChanged", message, 2)
     assert (status.reason, status.message, status.sources[0].changed) == expected

@@ -107,6 +107,25 @@ def command(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["checkpoint", *map(str, arguments)])
 
 
+@pytest.mark.parametrize("older", [True, False])
+def test_a_broken_copy_of_the_hdfs_store_blocks_only_without_the_changes_before_it(
+    tmp_path: Path, *, older: bool
+) -> None:
+    """Spark reads an older copy, or the changes from the first one on."""
+    folder = built(tmp_path / "q" / "1")
+    for partition in (folder / "state/0/0", folder / "state/0/1"):
+        for file in [*partition.glob("*.changelog")]:
+            write(file.with_suffix(".delta"), file.read_bytes())
+            file.unlink()
+        (partition / "3.zip").unlink()
+        write(partition / "3.snapshot", changes(3))
+        if not older:
+            (partition / "3.delta").unlink()
+    assert problems(folder) == {}
+    write(folder / "state/0/0/3.snapshot", changes(3)[:20])
+    assert problems(folder) == {"state/0/0/3.snapshot": not older}
+
+
 def test_a_whole_checkpoint_is_sound(tmp_path: Path) -> None:
     result = command("verify", built(tmp_path / "q" / "1"))
     assert result.exit_code == 0

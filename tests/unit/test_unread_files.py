@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from harness.clock import OwnClock
@@ -24,7 +24,7 @@ from mainstem.runtime.files.source_folders import (
     Files,
     Folder,
     Others,
-    Reader,
+    Reading,
     UnreadFiles,
     folders,
     others,
@@ -41,16 +41,22 @@ STREAM = {
 }
 TABLE = {"name": "zones", "static": {"csv": {"path": "/zones", "header": True}}}
 SOME, NOTHING = UnreadFiles(Files(2, "/in/x/b")), UnreadFiles()
-OF_Q, OF_R = Reader("q", "lines"), Reader("r", "lines")
+OF_Q, OF_R = Reading("q", "lines"), Reading("r", "lines")
 
 
 def graph(
-    *sources: dict[str, Any], sql: str = "SELECT * FROM lines", more: Sequence[dict[str, Any]] = ()
+    *sources: dict[str, Any],
+    sql: str = "SELECT * FROM lines",
+    more: Sequence[dict[str, Any]] = (),
+    generation: int = 1,
 ) -> Graph:
     spec = {
         "sources": [*sources],
         "views": [{"name": "v", "sql": sql}],
-        "queries": [{"name": "q", "from": "v", "to": [SINK]}, *more],
+        "queries": [
+            {"name": "q", "from": "v", "to": [SINK], "checkpoint": {"generation": generation}},
+            *more,
+        ],
         "checkpoints": {"location": "/lake/checkpoints"},
     }
     [document] = read_text(json.dumps(pipeline_head("p") | {"spec": spec}))
@@ -64,17 +70,39 @@ class Store:
         self.answers: dict[str, UnreadFiles | None] = {}
         self.looks: list[Folder] = []
         self.error: Exception | None = None
-        self.gate = threading.Event()
+        self.bad_logs: dict[str, Exception] = {}
+        """Log -> why it cannot be read."""
+        self.gate, self.entered = threading.Event(), threading.Event()
         self.gate.set()
-        monkeypatch.setattr(file_looks, "unread", self._unread)
+        monkeypatch.setattr(file_looks, "listed", self._listed)
+        monkeypatch.setattr(file_looks, "open_log", lambda _session, path: path)
         monkeypatch.setattr(file_looks, "_listing_session", lambda session: session)
 
-    def _unread(self, _session: Any, folder: Folder, _others: Others) -> UnreadFiles | None:
+    def _listed(self, _session: Any, folder: Folder) -> "Listed | None":
+        self.entered.set()
         self.gate.wait(LIMIT)
         self.looks.append(folder)
         if self.error is not None:
             raise self.error
-        return self.answers.get(folder.source, NOTHING)
+        answer = self.answers.get(folder.source, NOTHING)
+        return None if answer is None else Listed(self, folder, answer)
+
+
+class Listed(NamedTuple):
+    """The files of a folder."""
+
+    store: Store
+    folder: Folder
+    answer: UnreadFiles
+
+    def passed_over(self, _others: Others) -> Files:
+        return self.answer.passed_over
+
+    def changed(self, log: str) -> Files:
+        if log in self.store.bad_logs:
+            raise self.store.bad_logs[log]
+        [reading] = [reading for reading, path in self.folder.logs.items() if path == log]
+        return self.answer.changed.get(reading, NO_FILES)
 
 
 @pytest.fixture
@@ -135,8 +163,8 @@ def test_each_query_has_a_log_for_each_occurrence_of_the_source() -> None:
     assert folder.by_name
     assert folder.logs == {
         OF_Q: "/lake/checkpoints/q/1/sources/lines",
-        Reader("q", "lines_2"): "/lake/checkpoints/q/1/sources/lines_2",
-        Reader("letters", "lines_dead_letters"): "/lake/checkpoints/letters/3/sources/lines_dead_letters",
+        Reading("q", "lines_2"): "/lake/checkpoints/q/1/sources/lines_2",
+        Reading("letters", "lines_dead_letters"): "/lake/checkpoints/letters/3/sources/lines_dead_letters",
     }
 
 
@@ -180,7 +208,7 @@ def test_a_failure_is_logged_until_another_one_or_none_follows(
 ) -> None:
     store.error = AnalysisException("conflicting folders")
     with looking(graph(STREAM), "lines") as (files, clock):
-        assert files.answers(["lines"]) == {}
+        assert files.answers(["lines"]) == {"lines": NOTHING}
         clock.advance(LOOK_SECONDS, 1)
         store.error = None
         clock.advance(LOOK_SECONDS, 1)
@@ -237,26 +265,96 @@ def test_files_are_logged_once(store: Store, capsys: pytest.CaptureFixture[str])
     assert "".join(capsys.readouterr()).count("files are passed over") == 1
 
 
-def test_changed_files_are_logged_once_for_each_query(
+MORE = {"name": "r", "from": "lines", "to": [SINK | {"parquet": {"path": "/lake/more"}}]}
+
+
+def logged(capsys: pytest.CaptureFixture[str], event: str) -> list[list[str]]:
+    """Number, first file and query, or error and query, of the lines of an event."""
+    lines = [line for line in "".join(capsys.readouterr()).splitlines() if event in line]
+    return [re.findall(r"(?:files|first|query|error)=(\S+)", line) for line in lines]
+
+
+def test_changed_files_are_logged_for_each_query_and_when_they_are_more(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.answers["lines"] = UnreadFiles(changed={OF_Q: Files(1, "/in/a")})
-    with looking(graph(STREAM), "lines") as (_, clock):
+    with looking(graph(STREAM, more=[MORE]), "lines") as (_, clock):
         clock.advance(LOOK_SECONDS, 1)
         store.answers["lines"] = UnreadFiles(changed={OF_Q: Files(2, "/in/a"), OF_R: Files(1, "/in/b")})
-        clock.advance(2 * LOOK_SECONDS, 1)
-    lines = [line for line in "".join(capsys.readouterr()).splitlines() if "files are not read again" in line]
-    assert [re.findall(r"(?:files|first|query)=(\S+)", line) for line in lines] == [
-        ["1", "/in/a", "q"],
-        ["1", "/in/b", "r"],
-    ]
+        clock.advance(LOOK_SECONDS, 1)
+        store.answers["lines"] = NOTHING
+        clock.advance(LOOK_SECONDS, 1)
+    expected = [["1", "/in/a", "q"], ["2", "/in/a", "q"], ["1", "/in/b", "r"]]
+    assert logged(capsys, "changed files are not read again") == expected
+
+
+def test_a_log_that_cannot_be_read_hides_no_other_answer(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.answers["lines"] = UnreadFiles(
+        Files(1, "/in/x/c"), {OF_Q: Files(1, "/in/a"), OF_R: Files(1, "/in/b")}
+    )
+    store.bad_logs["/lake/checkpoints/q/1/sources/lines"] = Py4JError("cut_off")
+    with looking(graph(STREAM, more=[MORE]), "lines") as (files, clock):
+        clock.advance(LOOK_SECONDS, 1)
+        expected = UnreadFiles(Files(1, "/in/x/c"), {OF_R: Files(1, "/in/b")})
+        assert files.answers(["lines"]) == {"lines": expected}
+        store.bad_logs.clear()
+        clock.advance(LOOK_SECONDS, 1)
+        assert files.answers(["lines"]) == store.answers
+        store.bad_logs["/lake/checkpoints/q/1/sources/lines"] = Py4JError("cut_off")
+        clock.advance(LOOK_SECONDS, 1)
+        assert files.answers(["lines"]) == store.answers
+    assert logged(capsys, "has failed") == 2 * [["cut_off", "q"]]
+
+
+def test_files_in_folders_are_shown_before_the_logs_are_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that has ended waits for a short time only."""
+    gate = threading.Event()
+    monkeypatch.setattr(Listed, "changed", lambda _listed, _log: gate.wait(LIMIT) and NO_FILES)
+    store.answers["lines"] = SOME
+    clock = OwnClock()
+    files = FileLooks(None, graph(STREAM), clock)
+    files.begin(["lines"])
+    within(LIMIT, "the folders are known", lambda: files.answers(["lines"]) == {"lines": SOME})
+    assert files.pending
+    files.close()
+    gate.set()
+    assert "was not over" in "".join(capsys.readouterr())
+
+
+def test_of_a_new_checkpoint_nothing_is_known_before_a_look(store: Store) -> None:
+    """Also if a look at the old one is under way."""
+    store.answers["lines"] = UnreadFiles(changed={OF_Q: Files(1, "/in/a")})
+    new = graph(STREAM, generation=2)
+    with looking(graph(STREAM), "lines") as (files, clock):
+        store.gate.clear()
+        store.entered.clear()
+        files.begin(["lines"])
+        assert store.entered.wait(LIMIT)
+        files.adopt(new)
+        assert files.answers(["lines"]) == {"lines": NOTHING}
+        store.gate.set()
+        over(files)
+        assert files.answers(["lines"]) == {"lines": NOTHING}
+        clock.advance(LOOK_SECONDS, 1)
+        assert files.answers(["lines"]) == store.answers
+
+
+def test_new_side_inputs_are_no_reason_to_look_at_streams(store: Store) -> None:
+    document = graph(STREAM, TABLE, sql="SELECT * FROM lines JOIN zones ON value = _c0")
+    with looking(document, "lines", "zones") as (files, _):
+        files.begin(["lines", "zones"], only_tables=True)
+        over(files)
+    assert sorted(folder.source for folder in store.looks) == ["lines", "zones", "zones"]
 
 
 def test_a_source_goes_on_when_other_queries_read_it(store: Store) -> None:
     """No query starts anew that reads it; only the log of a query is gone."""
     store.answers["lines"] = SOME
-    more = {"name": "r", "from": "lines", "to": [SINK | {"parquet": {"path": "/lake/more"}}]}
-    with looking(graph(STREAM, more=[more]), "lines") as (files, clock):
+    with looking(graph(STREAM, more=[MORE]), "lines") as (files, clock):
         files.adopt(graph(STREAM))
         assert files.answers(["lines"]) == {"lines": SOME}
         clock.advance(LOOK_SECONDS, 1)
@@ -270,7 +368,7 @@ def test_a_source_that_changes_is_looked_at_anew_and_another_one_is_kept(store: 
         assert files.answers(["lines"]) == {"lines": SOME}
         store.answers.clear()
         files.adopt(graph(STREAM | {"files": {"path": "/in", "options": {"recursiveFileLookup": "true"}}}))
-        assert files.answers(["lines"]) == {}
+        assert files.answers(["lines"]) == {"lines": NOTHING}
         files.begin(["lines"])
         over(files)
         assert [folder.options for folder in store.looks][1:] == [{"recursiveFileLookup": "true"}]
@@ -310,21 +408,21 @@ def test_a_table_that_no_count_shows_is_named_all_the_same() -> None:
     ("unread", "shown", "message"),
     [
         (
-            UnreadFiles(changed={OF_Q: Files(1, "/in/a"), Reader("q", "lines_2"): Files(3, "/in/b")}),
+            UnreadFiles(changed={OF_Q: Files(1, "/in/a"), Reading("q", "lines_2"): Files(3, "/in/b")}),
             "FilesChanged",
-            "source 'lines' does not read 3 files again that changed after a batch's plan, first /in/b",
+            "source 'lines' does not read 3 files again that changed since, first /in/b",
         ),
         (
             UnreadFiles(changed={OF_Q: Files(1, "/in/a")}, by_name=True),
             "FilesChanged",
-            "source 'lines' does not read 1 file with a name that was read, first /in/a",
+            "source 'lines' does not read 1 file with a name that it has read before, first /in/a",
         ),
         (
             UnreadFiles(Files(1, "/in/x/c"), {OF_Q: Files(1, "/in/a")}),
-            "FilesPassedOver",
+            "FilesChanged",
             (
-                "source 'lines' passes over 1 file below its path, first /in/x/c; "
-                "source 'lines' does not read 1 file again that changed after a batch's plan, first /in/a"
+                "source 'lines' does not read 1 file again that changed since, first /in/a; "
+                "source 'lines' passes over 1 file below its path, first /in/x/c"
             ),
         ),
         (UnreadFiles(changed={OF_R: Files(1, "/in/a")}), None, None),
@@ -334,6 +432,6 @@ def test_a_query_shows_the_files_that_changed_after_its_own_batches(
     unread: UnreadFiles, shown: str | None, message: str | None
 ) -> None:
     status = with_unread_files(STATUS, OCCURRENCES, {"lines": unread})
-    changed = [unread.changed.get(Reader("q", name), NO_FILES).number for name in OCCURRENCES]
+    changed = [unread.changed.get(Reading("q", name), NO_FILES).number for name in OCCURRENCES]
     assert [source.changed for source in status.sources] == changed
     assert (status.reason, status.message) == (shown, message)

@@ -150,7 +150,7 @@ def _without_broken(
     Spark then reads the older copy, and the changes since.
     """
     chain = state_files.chain(names, batch)
-    copy = next((name for name in chain.files if name.endswith(".zip")), None)
+    copy = next((name for name in chain.files if name.endswith((".zip", ".snapshot"))), None)
     if copy is None:
         return names
     others = [name for name in names if name != copy]
@@ -167,6 +167,9 @@ def _broken(folder: Folder, layout: Layout, path: str, copy: str) -> tuple[str, 
     """The full copy or the file that it refers to that cannot be read, and why; None if all can."""
     if differs(folder, layout, f"{path}/{copy}"):
         return copy, "differs from its checksum"
+    if copy.endswith(".snapshot"):
+        problem = state_files.incomplete(folder.read(f"{path}/{copy}"))
+        return (copy, problem) if problem else None
     try:
         shared = state_files.shared_files(folder.read(f"{path}/{copy}"))
     except (ValueError, FileNotFoundError) as error:

@@ -30,8 +30,8 @@ FILES_PASSED_OVER: Final = Reason(
 )
 FILES_CHANGED: Final = Reason(
     "FilesChanged",
-    "Below the path of a source are files that changed after a batch had planned them, or, with `fileNameOnly`, that have the name "
-    "of a file that was read. A stream reads a file once, so no batch reads them. The message has their number and the first of them.",
+    "Below the path of a source are files that have changed since Spark listed them for a batch, or, with `fileNameOnly`, that have "
+    "the name of such a file. A stream reads a file once, so no later batch reads them. The message has their number and the first one.",
     "See [files have changed](#what-to-do-when).",
 )
 RECONCILE_FAILED: Final = Reason(

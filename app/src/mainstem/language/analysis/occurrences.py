@@ -57,11 +57,11 @@ def occurrence_names(graph: Graph, relation: str, *, bounded: bool = False) -> l
     return occurrences
 
 
-def source_occurrences(graph: Graph, query: Query) -> dict[str, str]:
-    """Occurrence -> name of the source, for every stream that a query reads, in plan order."""
+def source_occurrences(graph: Graph, query: Query, *, bounded: bool = False) -> dict[str, str]:
+    """Occurrence -> name of the source, as `occurrence_names` has them, for every stream that a query reads, in plan order."""
     read = (
         (occurrence, graph.source_of(relation))
-        for occurrence, relation in occurrence_names(graph, query.from_)
+        for occurrence, relation in occurrence_names(graph, query.from_, bounded=bounded)
     )
     return {occurrence: source.name for occurrence, source in read if source is not None}
 

@@ -30,9 +30,9 @@ def refuse(session: SparkSession, folder: str, committed: int | None) -> None:
     names = _names(session, folder)
     for problem in _broken(session, folder, names):
         raise NotReady(
-            f"the log of the folder {folder} is damaged: {SINK_LOG}/{problem.file} {problem.problem}",
+            sink_logs.damage(folder, problem),
             reason=reasons.SINK_LOG_DAMAGED,
-            remedy="restore the file from a copy, or give the sink a new path",
+            remedy=sink_logs.WAYS_OUT,
         )
     if committed is not None and (missing := sink_logs.missing_batches(names, committed)):
         logs.get("mainstem").warning(

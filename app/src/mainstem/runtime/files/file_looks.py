@@ -1,8 +1,9 @@
 """Looks for files below the paths of sources that no batch reads; in its own thread."""
 
 import threading
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -12,7 +13,16 @@ from mainstem import logs
 from mainstem.language.analysis.graph import Graph
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.failures.classification import classify
-from mainstem.runtime.files.source_folders import Folder, UnreadFiles, folders, others, unread
+from mainstem.runtime.files.listing import listed, open_log
+from mainstem.runtime.files.source_folders import (
+    NO_FILES,
+    Files,
+    Folder,
+    Reading,
+    UnreadFiles,
+    folders,
+    others,
+)
 
 
 LOOK_SECONDS: Final = 300.0
@@ -24,8 +34,8 @@ REMEDY_OF_FOLDERS: Final = (
     "them; a stream reads a file again that was moved after a batch had read it"
 )
 REMEDY_OF_CHANGES: Final = (
-    "write each file elsewhere and move it below the path when it is whole; a copy with another name is read from its beginning, "
-    "also what a batch has read before"
+    "write each file elsewhere and move it below the path when it is whole; to read what is missing, write it into a file of another "
+    "name, for a copy of the whole file repeats what was read before"
 )
 _NEVER: Final = str(2**31 - 1)
 
@@ -35,8 +45,11 @@ class _Watched:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self.answer: UnreadFiles | None = None
-        self.error = ""
+        self.passed_over = NO_FILES
+        self.changed: dict[str, Files] = {}
+        """Log -> the files that have changed."""
+        self.errors: dict[str, str] = {}
+        """Query, or nothing for the folder itself -> the error of the last look."""
         self.begun = 0.0
         """When a query that reads it has started last; a look is due then."""
         self.due = False
@@ -44,11 +57,17 @@ class _Watched:
         """When the last look began."""
 
     def adopt(self, folder: Folder) -> bool:
-        """Look at the files of other queries too, if it is the same folder; returns whether it is."""
+        """Look at the files of other queries from now on, if it is the same folder; returns whether it is."""
         if self.folder._replace(logs=folder.logs) != folder:
             return False
         self.folder = folder
         return True
+
+    def answer(self) -> UnreadFiles:
+        """What is known; a log that no query has any more does not count."""
+        known = {reading: self.changed.get(log, NO_FILES) for reading, log in self.folder.logs.items()}
+        changed = {reading: files for reading, files in known.items() if files.number}
+        return UnreadFiles(self.passed_over, changed, self.folder.by_name)
 
 
 class FileLooks:
@@ -77,10 +96,16 @@ class FileLooks:
             for folder in folders(graph)
         )
 
-    def begin(self, sources: Collection[str]) -> None:
-        """Look at sources soon, because a query that reads them starts; then at streams again and again."""
+    def begin(self, sources: Collection[str], *, only_tables: bool = False) -> None:
+        """Look at sources soon, because a query that reads them starts; then at streams again and again.
+
+        Args:
+            sources: names of the sources.
+            only_tables: look only at tables: the query starts only to read these again.
+        """
         for watched in self._watched:
-            if watched.folder.source in sources:
+            folder = watched.folder
+            if folder.source in sources and not (only_tables and folder.is_stream):
                 watched.begun, watched.due = self._clock.seconds(), True
                 self._wake.set()
         if self._thread is None and self._wake.is_set():
@@ -96,12 +121,15 @@ class FileLooks:
     def close(self) -> None:
         """Stop looking; does not wait for a running look."""
         self._closed = True
+        for watched in self._watched:
+            if watched.due:
+                self._log.info("the look at a source's files was not over", source=watched.folder.source)
         self._wake.set()
 
     def answers(self, sources: Collection[str]) -> dict[str, UnreadFiles]:
-        """Source -> the files that it does not read, at the last look; only sources that were looked at."""
-        known = {each.folder.source: each.answer for each in self._watched}
-        return {source: answer for source in sources if (answer := known.get(source)) is not None}
+        """Source -> the files that it does not read, at the last look; only sources that are looked at."""
+        known = {each.folder.source: each.answer() for each in self._watched}
+        return {source: known[source] for source in sources if source in known}
 
     def _run(self) -> None:
         try:
@@ -123,43 +151,68 @@ class FileLooks:
         return self._clock.seconds() - watched.at >= LOOK_SECONDS
 
     def _look(self, session: SparkSession, watched: _Watched) -> None:
-        begun, folder, before = watched.begun, watched.folder, watched.answer or UnreadFiles()
-        watched.at, error = self._clock.seconds(), ""
-        try:
-            watched.answer = unread(session, folder, self._others)
-        except Py4JNetworkError:
-            raise
-        except (PySparkException, Py4JError) as failure:
-            error = classify(failure).message
+        begun, folder = watched.begun, watched.folder
+        watched.at, errors = self._clock.seconds(), dict[str, str]()
+        logs: dict[Reading, Any] = {}
+        for reading, path in folder.logs.items():
+            with _noted(errors, reading.query):
+                logs[reading] = open_log(session, path)
+        with _noted(errors, ""):
+            files = listed(session, folder)
+            self._show_passed_over(watched, files.passed_over(self._others) if files else NO_FILES)
+            for reading, log in logs.items():
+                with _noted(errors, reading.query):
+                    changed = files.changed(log) if files and log else NO_FILES
+                    self._show_changed(watched, folder, reading, changed)
         if watched.begun == begun:
             watched.due = False
-        if self._closed:
-            return
-        if error and error != watched.error:
-            self._log.info("the look at a source's files has failed", source=folder.source, error=error)
-        watched.error = error
-        if watched.answer is not None and not error:
-            self._warn(folder, before, watched.answer)
+        self._log_errors(watched, errors)
 
-    def _warn(self, folder: Folder, before: UnreadFiles, now: UnreadFiles) -> None:
-        """Log files where there were none before."""
-        if (files := now.passed_over).number and not before.passed_over.number:
-            self._log.warning(
-                "files are passed over",
+    def _show_passed_over(self, watched: _Watched, files: Files) -> None:
+        """Keep the answer, before the logs are read: that takes seconds for each million files."""
+        before, watched.passed_over = watched.passed_over, files
+        if files.number and not before.number:
+            self._warn("files are passed over", files, REMEDY_OF_FOLDERS, source=watched.folder.source)
+
+    def _show_changed(self, watched: _Watched, folder: Folder, reading: Reading, files: Files) -> None:
+        log = folder.logs[reading]
+        before, watched.changed[log] = watched.changed.get(log, NO_FILES), files
+        if files.number > before.number:
+            self._warn(
+                "changed files are not read again",
+                files,
+                REMEDY_OF_CHANGES,
                 source=folder.source,
-                files=files.number,
-                first=files.first,
-                remedy=REMEDY_OF_FOLDERS,
+                query=reading.query,
             )
-        for reader in sorted(now.changed.keys() - before.changed.keys()):
-            self._log.warning(
-                "files are not read again",
-                source=folder.source,
-                query=reader.query,
-                files=now.changed[reader].number,
-                first=now.changed[reader].first,
-                remedy=REMEDY_OF_CHANGES,
-            )
+
+    def _warn(self, event: str, files: Files, remedy: str, **about: str) -> None:
+        if not self._closed:
+            self._log.warning(event, **about, files=files.number, first=files.first, remedy=remedy)
+
+    def _log_errors(self, watched: _Watched, errors: dict[str, str]) -> None:
+        """Log each error once, until another one or none follows."""
+        for query, error in errors.items():
+            if error != watched.errors.get(query) and not self._closed:
+                of_query = {"query": query} if query else {}
+                self._log.info(
+                    "the look at a source's files has failed",
+                    source=watched.folder.source,
+                    **of_query,
+                    error=error,
+                )
+        watched.errors = errors
+
+
+@contextmanager
+def _noted(errors: dict[str, str], query: str) -> Iterator[None]:
+    """Keep an error, so that one log that cannot be read hides no other answer."""
+    try:
+        yield
+    except Py4JNetworkError:
+        raise
+    except (PySparkException, Py4JError) as failure:
+        errors[query] = classify(failure).message
 
 
 def _listing_session(session: SparkSession) -> SparkSession:

@@ -1,14 +1,8 @@
-"""How sources of files read below their paths, and which files there no batch reads.
-
-Unless a folder below a path is called like `k=v`, Spark reads only the files directly in the path; and a table reads none beside
-such folders. A stream reads a file once, and not again when it changes. It passes over all others without a word.
-"""
+"""How the sources of a document read files below their paths, and what is known of files that no batch reads."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
-
-from pyspark.sql import SparkSession
+from typing import Final, NamedTuple
 
 from mainstem import reasons
 from mainstem.dataframes.query import checkpoint
@@ -39,7 +33,7 @@ class Files(NamedTuple):
 NO_FILES: Final = Files(0, "")
 
 
-class Reader(NamedTuple):
+class Reading(NamedTuple):
     """An occurrence of a source in a query.
 
     Attributes:
@@ -52,26 +46,27 @@ class Reader(NamedTuple):
 
 
 class UnreadFiles(NamedTuple):
-    """The files below a source's path that no batch reads.
+    """The files below a source's path that no batch reads, or not as they are now.
 
     Attributes:
         passed_over: those in folders that Spark does not read.
-        changed: those that are not as they were when a batch planned them, of each occurrence that has some.
-        by_name: whether the source knows files by their names alone.
+        changed: those that have changed since Spark listed them for a batch, of each occurrence that has some.
+        by_name: whether the source knows files by their names alone; then also those that have the name of such a file.
     """
 
     passed_over: Files = NO_FILES
-    changed: Mapping[Reader, Files] = MappingProxyType({})
+    changed: Mapping[Reading, Files] = MappingProxyType({})
     by_name: bool = False
 
     def notices(self, source: str, query: str) -> Iterator[tuple[reasons.Reason, str]]:
         """Reason and message of what a query does not read of a source."""
+        if changed := [files for reading, files in self.changed.items() if reading.query == query]:
+            kind = "with a name that it has read before" if self.by_name else "again that changed since"
+            most = max(changed, key=lambda files: files.number)
+            yield reasons.FILES_CHANGED, f"source {source!r} does not read {most.described(kind)}"
         if self.passed_over.number:
             message = f"source {source!r} passes over {self.passed_over.described('below its path')}"
             yield reasons.FILES_PASSED_OVER, message
-        if changed := [files for reader, files in self.changed.items() if reader.query == query]:
-            kind = "with a name that was read" if self.by_name else "again that changed after a batch's plan"
-            yield reasons.FILES_CHANGED, f"source {source!r} does not read {max(changed).described(kind)}"
 
 
 class Folder(NamedTuple):
@@ -83,7 +78,7 @@ class Folder(NamedTuple):
         options: options of the source's reader.
         is_stream: whether the source is a stream.
         by_name: whether it knows files by their names alone.
-        logs: the folder of each log in which Spark keeps the files that the batches of a query have planned.
+        logs: the folder of the log in which Spark keeps the files of each occurrence that it has listed for batches.
     """
 
     source: str
@@ -91,7 +86,7 @@ class Folder(NamedTuple):
     options: Mapping[str, str]
     is_stream: bool
     by_name: bool = False
-    logs: Mapping[Reader, str] = MappingProxyType({})
+    logs: Mapping[Reading, str] = MappingProxyType({})
 
 
 class Others(NamedTuple):
@@ -104,38 +99,6 @@ class Others(NamedTuple):
 
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
-
-
-def unread(session: SparkSession, folder: Folder, others: Others) -> UnreadFiles | None:
-    """The files below a source's path that Spark does not read; None if nothing exists there.
-
-    Args:
-        session: any session.
-        folder: the source.
-        others: files below these paths are not passed over, nor are files that are such a path.
-
-    Raises:
-        PySparkException: the files cannot be listed, or a log cannot be read.
-        Py4JError: the same.
-    """
-    jvm: Any = session._jvm  # noqa: SLF001
-    java = session._jsparkSession  # noqa: SLF001
-    package = jvm.dev.mainstem.files
-    # Before the files are listed: one that is planned afterwards may have another time in the listing.
-    logs = {reader: package.SourceLog.open(java, log) for reader, log in folder.logs.items()}
-    files = package.SourceFiles.list(java, folder.path, dict(folder.options), folder.is_stream)
-    if files is None:
-        return None
-    passed_over = _files(files.passedOver(list(others.read), list(others.written)))
-    changed = {
-        reader: _files(files.changed(log, folder.by_name)) for reader, log in logs.items() if log is not None
-    }
-    some = {reader: files for reader, files in changed.items() if files.number}
-    return UnreadFiles(passed_over, some, folder.by_name)
-
-
-def _files(java: Any) -> Files:
-    return Files(int(java.count()), str(java.first()))
 
 
 def folders(graph: Graph) -> Iterator[Folder]:
@@ -155,7 +118,7 @@ def _stream(graph: Graph, source: str, files: FilesSource) -> Folder:
     if files.path_glob_filter:
         options["pathGlobFilter"] = files.path_glob_filter
     logs = {
-        Reader(query.name, occurrence): f"{checkpoint(graph, query)}/sources/{occurrence}"
+        Reading(query.name, occurrence): f"{checkpoint(graph, query)}/sources/{occurrence}"
         for query in running(graph)
         for occurrence, name in source_occurrences(graph, query).items()
         if name == source

@@ -14,7 +14,7 @@ from mainstem.dataframes.views.builder import Guard
 from mainstem.errors import Fenced, NotReady, Problem, SpecInvalid
 from mainstem.filesystem import Directory, newest
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.analysis.occurrences import occurrence_names
+from mainstem.language.analysis.occurrences import source_occurrences
 from mainstem.language.loading.problems import Locate, without_text
 from mainstem.language.model.queries import Query
 from mainstem.runtime.checkpoint import (
@@ -180,7 +180,7 @@ class Starter:
             return Stream(stream, self.clock, resident=supervised.resident)
         if supervised.journal is None:
             raise ValueError(f"{supervised.query.name} was not prepared")
-        supervised.occurrences = dict(occurrence_names(self._graph, supervised.query.from_, bounded=True))
+        supervised.occurrences = source_occurrences(self._graph, supervised.query, bounded=True)
         return BatchRun(
             supervised.session,
             built,

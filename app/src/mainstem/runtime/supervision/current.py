@@ -13,7 +13,7 @@ from mainstem.language.model.status.states import OUTAGES, QueryState
 from mainstem.runtime.clock import Clock, stamp
 from mainstem.runtime.failures import damaged_checkpoints, full_disks, malformed_records
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.files.source_folders import NO_FILES, Reader, UnreadFiles
+from mainstem.runtime.files.source_folders import NO_FILES, Reading, UnreadFiles
 from mainstem.runtime.progress.spark_progress import lagging, reaches, retaining
 from mainstem.runtime.query.start_positions import with_start_positions, without_positions
 from mainstem.runtime.query.supervised_query import SupervisedQuery
@@ -82,7 +82,7 @@ class Current:
             supervised: the query.
             refreshed: whether it starts only to read its side inputs again: then its positions are known.
         """
-        self._files.begin(self._sources(supervised))
+        self._files.begin(self._sources(supervised), only_tables=refreshed)
         if supervised.journal is not None or (refreshed and not supervised.awaited_resets):
             return
         trigger = supervised.query.trigger
@@ -188,10 +188,13 @@ def with_unread_files(
     sources = list(status.sources)
     for index, source in enumerate(sources):
         if files := unread.get(occurrences.get(source.name, "")):
-            changed = files.changed.get(Reader(status.name, source.name), NO_FILES)
+            changed = files.changed.get(Reading(status.name, source.name), NO_FILES)
             sources[index] = replace(source, passed_over=files.passed_over.number, changed=changed.number)
     status = replace(status, sources=tuple(sources))
     notices = [notice for name, files in unread.items() for notice in files.notices(name, status.name)]
+    notices.sort(
+        key=lambda notice: notice[0] == reasons.FILES_PASSED_OVER
+    )  # the others may lack records already
     if not notices or status.reason is not None or status.state not in _WITH_NOTICE:
         return status
     return replace(status, reason=notices[0][0], message="; ".join(text for _, text in notices))

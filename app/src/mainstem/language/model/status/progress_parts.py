@@ -102,12 +102,12 @@ class SourceProgress:
     changed: Count = field(
         default=0,
         metadata=describe(
-            Metric("source_changed_files", "Files that changed after a batch had planned them."),
+            Metric("source_changed_files", "Files that have changed since they were listed for a batch."),
             Shown.NONZERO,
         ),
     )
-    """Files that changed after a batch had planned them, or with `fileNameOnly` have the name of one that was read; no batch reads
-    them."""
+    """Files that have changed since Spark listed them for a batch, or with `fileNameOnly` have the name of such a file; no later
+    batch reads them."""
     end_offset: Offset = None
     """The offset up to which the query has committed, or from which it begins, as Spark's JSON; absent if too long. The driver's
     `/status` has all."""

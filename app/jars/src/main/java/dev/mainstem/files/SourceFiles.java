@@ -3,9 +3,11 @@ package dev.mainstem.files;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -29,7 +31,7 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p>Spark lists all files below a path. If no folder is called like <code>k=v</code>, it reads only those directly in the
  * path. If one is, a stream reads all of them, and a table only those in such folders. Any other file is in no plan and no count.
- * And a stream reads a file once, however it changes.
+ * A stream does not read a file again that changes.
  */
 public final class SourceFiles {
     private static final int THREADS = 40;
@@ -37,7 +39,7 @@ public final class SourceFiles {
 
     private final FileSystem system;
     private final List<Path> roots;
-    private final Map<Path, FileStatus> offered = new LinkedHashMap<>();
+    private final Map<String, FileStatus> offered = new LinkedHashMap<>();
     private final Map<Path, FileStatus> others = new LinkedHashMap<>();
 
     private SourceFiles(FileSystem system, List<Path> roots) {
@@ -83,14 +85,19 @@ public final class SourceFiles {
     private void add(InMemoryFileIndex index, boolean isStream) {
         others.putAll(CollectionConverters.asJava(index.leafFiles()));
         if (isStream) {
-            CollectionConverters.asJava(index.allFiles()).forEach(file -> offered.put(file.getPath(), file));
+            CollectionConverters.asJava(index.allFiles()).forEach(this::offer);
         } else {
             CollectionConverters.asJava(index.listFiles(ALL, ALL)).forEach(folder ->
-                    CollectionConverters.asJava(folder.files()).forEach(file -> offered.put(file.getPath(), file.fileStatus())));
+                    CollectionConverters.asJava(folder.files()).forEach(file -> offer(file.fileStatus())));
         }
-        others.keySet().removeAll(offered.keySet());
         others.values().removeIf(file -> !BatchFiles.isData(file) || !index.matchPathPattern(file));
-        offered.values().removeIf(file -> !BatchFiles.isData(file));
+    }
+
+    private void offer(FileStatus file) {
+        others.remove(file.getPath());
+        if (BatchFiles.isData(file)) {
+            offered.put(SparkPath.fromFileStatus(file).urlEncoded(), file);
+        }
     }
 
     /**
@@ -99,40 +106,55 @@ public final class SourceFiles {
      * @param read other paths or globs that the document reads: files below them are left out
      * @param written the paths that the document writes: the same
      */
-    public UnreadFiles passedOver(List<String> read, List<String> written) {
+    public FileCount passedOver(List<String> read, List<String> written) {
         DocumentPaths elsewhere = new DocumentPaths(system, read, written);
         List<Path> passed = new ArrayList<>(others.keySet());
         passed.removeIf(file -> elsewhere.have(file, roots));
-        return UnreadFiles.among(passed);
+        return FileCount.of(passed);
     }
 
     /**
-     * The files that a stream does not read again, although they are not as they were when a batch planned them.
+     * The files that a stream does not read again, although they are not as they were when Spark listed them for a batch.
      *
-     * <p>Their time differs from that of the log. The log must be opened before the files are listed: a file that is planned
-     * afterwards may have another time in the listing.
+     * <p>Their time differs from that of the log. The log must be opened before the files are listed: a file that is listed for a
+     * batch afterwards may have another time there. It names a file once, for Spark forgets no file of a source.
      *
      * @param log the log of the source in the query's checkpoint
      * @param byName whether files of one name are one file to the query, whatever their folder
      */
-    public UnreadFiles changed(SourceLog log, boolean byName) {
-        Map<String, List<FileStatus>> files = new HashMap<>();
-        for (FileStatus file : offered.values()) {
-            String path = SparkPath.fromFileStatus(file).urlEncoded();
-            files.computeIfAbsent(identity(path, byName), key -> new ArrayList<>()).add(file);
+    public FileCount changed(SourceLog log, boolean byName) {
+        if (offered.isEmpty()) {
+            return FileCount.of(Set.of()); // the log may be long
         }
-        Map<Path, Boolean> asPlanned = new HashMap<>();
+        Map<String, List<FileStatus>> named = byName ? byName() : Map.of();
+        Set<Path> same = new HashSet<>();
+        Set<Path> changed = new HashSet<>();
         log.forEach(entry -> {
-            for (FileStatus file : files.getOrDefault(identity(entry.path(), byName), List.of())) {
-                asPlanned.merge(file.getPath(), file.getModificationTime() == entry.timestamp(), Boolean::logicalOr);
+            for (FileStatus file : byName ? named.getOrDefault(name(entry.path()), List.of()) : at(entry.path())) {
+                if (file.getModificationTime() != entry.timestamp()) {
+                    changed.add(file.getPath());
+                } else if (byName) {
+                    same.add(file.getPath()); // other files of the name have other times
+                }
             }
         });
-        asPlanned.values().removeIf(same -> same);
-        return UnreadFiles.among(asPlanned.keySet());
+        changed.removeAll(same);
+        return FileCount.of(changed);
     }
 
-    /** What Spark keeps to know a file again; a slash within a name is encoded. */
-    private static String identity(String urlEncoded, boolean byName) {
-        return byName ? urlEncoded.substring(urlEncoded.lastIndexOf('/') + 1) : urlEncoded;
+    private List<FileStatus> at(String path) {
+        FileStatus file = offered.get(path);
+        return file == null ? List.of() : List.of(file);
+    }
+
+    private Map<String, List<FileStatus>> byName() {
+        Map<String, List<FileStatus>> named = new HashMap<>();
+        offered.forEach((path, file) -> named.computeIfAbsent(name(path), key -> new ArrayList<>()).add(file));
+        return named;
+    }
+
+    /** The name of a file, as unequal to others as Spark's own, which is not encoded. */
+    private static String name(String urlEncoded) {
+        return urlEncoded.substring(urlEncoded.lastIndexOf('/') + 1);
     }
 }

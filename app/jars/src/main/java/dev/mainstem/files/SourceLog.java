@@ -7,13 +7,15 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.streaming.runtime.CompactibleFileStreamLog;
 import org.apache.spark.sql.execution.streaming.runtime.FileStreamSource.FileEntry;
 import org.apache.spark.sql.execution.streaming.runtime.FileStreamSourceLog;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 
 /**
  * The files that the batches of a query have planned so far, from Spark's log in the checkpoint.
  *
- * <p>The log is read entry by entry: it has all files that the query has ever read.
+ * <p>The log is read entry by entry: it has all files that the query has ever read. Spark deletes a file of the log only minutes
+ * after another one has its entries.
  */
 public final class SourceLog {
     private final FileStreamSourceLog log;
@@ -34,10 +36,11 @@ public final class SourceLog {
     public static SourceLog open(SparkSession session, String folder) throws IOException {
         Path path = new Path(folder);
         if (!path.getFileSystem(session.sessionState().newHadoopConf()).exists(path)) {
-            return null; // Spark's class would create it
+            return null; // Spark's class creates a folder that does not exist
         }
         FileStreamSourceLog log = new FileStreamSourceLog(FileStreamSourceLog.VERSION(), session, folder);
-        return log.getLatestBatchId().isEmpty() ? null : new SourceLog(log, (Long) log.getLatestBatchId().get());
+        Option<Object> last = log.getLatestBatchId();
+        return last.isEmpty() ? null : new SourceLog(log, (Long) last.get());
     }
 
     /** Passes each planned file on, in no order; a file whose path was planned twice, twice. */
