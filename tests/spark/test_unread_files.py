@@ -12,7 +12,7 @@ from harness.sampling import only
 from harness.supervisor_loop import Stage, Turning
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.model.status.states import QueryState
-from mainstem.runtime.files.listing import listed
+from mainstem.runtime.files.listing import listed, open_log
 from mainstem.runtime.files.source_folders import NO_FILES, Files, Folder, Others
 from pyspark.sql import SparkSession
 
@@ -314,6 +314,24 @@ def test_a_file_of_any_batch_counts_once(spark: SparkSession, tmp_path: Path) ->
     assert after == sorted([*names, *names])
     assert [(source.name, source.changed) for source in status.sources] == [("lines", 3), ("lines_2", 3)]
     assert str(status.message).endswith(f"3 files again that changed since, first file:{tmp_path}/in/00")
+
+
+@pytest.mark.parametrize(("now", "counts"), [(2, 0), (3, 1)])
+def test_of_a_file_that_was_read_twice_the_last_time_counts(
+    spark: SparkSession, tmp_path: Path, now: int, counts: int
+) -> None:
+    """Spark alone, and earlier releases, forget a file that is a week older than the newest."""
+    lay(tmp_path / "in", ["a"])
+    file, log = tmp_path / "in" / "a", tmp_path / "log"
+    log.mkdir()
+    for batch, time in enumerate((1000, 2000)):
+        entry = {"path": f"file://{file}", "timestamp": time, "batchId": batch}
+        (log / str(batch)).write_text(f"v1\n{json.dumps(entry)}")
+    os.utime(file, (now, now))
+    opened = open_log(spark, str(log))
+    files = listed(spark, Folder("s", f"{tmp_path}/in", {}, is_stream=True))
+    assert files is not None
+    assert files.changed(opened).number == counts
 
 
 def test_a_file_that_was_repaired_counts_although_the_batch_reads_it_then(

@@ -107,11 +107,12 @@ def command(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["checkpoint", *map(str, arguments)])
 
 
-@pytest.mark.parametrize("older", [True, False])
-def test_a_broken_copy_of_the_hdfs_store_blocks_only_without_the_changes_before_it(
-    tmp_path: Path, *, older: bool
+@pytest.mark.parametrize(("older", "most", "blocks"), [(True, 6, False), (True, 5, True), (False, 6, True)])
+def test_a_broken_copy_of_the_hdfs_store_blocks_only_without_few_changes_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, older: bool, most: int, blocks: bool
 ) -> None:
-    """Spark reads an older copy, or the changes from the first one on."""
+    """Spark reads an older copy, or the changes from the first one on, unless these are too many."""
+    monkeypatch.setattr(requirements, "MOST_REPLAYED", most)
     folder = built(tmp_path / "q" / "1")
     for partition in (folder / "state/0/0", folder / "state/0/1"):
         for file in [*partition.glob("*.changelog")]:
@@ -123,7 +124,12 @@ def test_a_broken_copy_of_the_hdfs_store_blocks_only_without_the_changes_before_
             (partition / "3.delta").unlink()
     assert problems(folder) == {}
     write(folder / "state/0/0/3.snapshot", changes(3)[:20])
-    assert problems(folder) == {"state/0/0/3.snapshot": not older}
+    assert problems(folder) == {"state/0/0/3.snapshot": blocks}
+
+
+def test_a_path_in_a_store_is_read_as_hadoop_reads_it() -> None:
+    """Arrow refuses a path with an empty part, by an error that is no OSError."""
+    assert finding.opened("s3a://lake//out///q/").path == "lake/out/q"
 
 
 def test_a_whole_checkpoint_is_sound(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import yaml
 from harness.documents import pipeline_head
+from mainstem.filesystem import local_path
 from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import Failure
-from mainstem.runtime.failures.full_disks import explained, local
+from mainstem.runtime.failures.full_disks import explained
 
 
 FULL = Failure("DiskFull", "no space is left on the device")
@@ -66,7 +67,7 @@ def test_other_failures_are_unchanged() -> None:
 
 
 def test_a_path_in_a_store_is_not_local() -> None:
-    assert [local(path) for path in ("s3a://b/c", "file:/a/b", "file:///a", "a/b", "/a")] == [
+    assert [local_path(path) for path in ("s3a://b/c", "file:/a/b", "file:///a", "a/b", "/a")] == [
         None,
         "/a/b",
         "/a",

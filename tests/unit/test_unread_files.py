@@ -1,7 +1,6 @@
 """Looks at the files that no batch reads: when, what a failed look leaves, and what a query shows; without Spark."""
 
 import json
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -72,11 +71,23 @@ class Store:
         self.error: Exception | None = None
         self.bad_logs: dict[str, Exception] = {}
         """Log -> why it cannot be read."""
+        self.lines: list[tuple[str, dict[str, Any]]] = []
+        """Event and values of each line of the log."""
         self.gate, self.entered = threading.Event(), threading.Event()
         self.gate.set()
+        monkeypatch.setattr(file_looks.logs, "get", lambda _name: self)
         monkeypatch.setattr(file_looks, "listed", self._listed)
         monkeypatch.setattr(file_looks, "open_log", lambda _session, path: path)
         monkeypatch.setattr(file_looks, "_listing_session", lambda session: session)
+
+    def info(self, event: str, **values: Any) -> None:
+        self.lines.append((event, values))
+
+    warning = info
+
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        """The values of the lines of an event."""
+        return [values for name, values in self.lines if name == event]
 
     def _listed(self, _session: Any, folder: Folder) -> "Listed | None":
         self.entered.set()
@@ -203,9 +214,7 @@ def test_a_look_that_fails_leaves_the_answer_of_the_one_before(store: Store, err
         assert files.answers(["lines"]) == {"lines": NOTHING}
 
 
-def test_a_failure_is_logged_until_another_one_or_none_follows(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_is_logged_until_another_one_or_none_follows(store: Store) -> None:
     store.error = AnalysisException("conflicting folders")
     with looking(graph(STREAM), "lines") as (files, clock):
         assert files.answers(["lines"]) == {"lines": NOTHING}
@@ -215,7 +224,8 @@ def test_a_failure_is_logged_until_another_one_or_none_follows(
         store.error = AnalysisException("conflicting folders")
         clock.advance(LOOK_SECONDS, 1)
     assert len(store.looks) == 4
-    assert "".join(capsys.readouterr()).count("conflicting folders") == 2
+    lines = store.logged("the look at a source's files has failed")
+    assert lines == 2 * [{"source": "lines", "error": "conflicting folders"}]
 
 
 def test_a_slow_look_is_waited_for_but_not_for_ever(store: Store) -> None:
@@ -257,25 +267,19 @@ def test_without_a_jvm_the_looks_end(store: Store) -> None:
     assert not files.pending
 
 
-def test_files_are_logged_once(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_logged_once(store: Store) -> None:
     store.answers["lines"] = SOME
     with looking(graph(STREAM), "lines") as (_, clock):
         clock.advance(3 * LOOK_SECONDS, 1)
     assert len(store.looks) == 4
-    assert "".join(capsys.readouterr()).count("files are passed over") == 1
+    assert len(store.logged("files are passed over")) == 1
 
 
 MORE = {"name": "r", "from": "lines", "to": [SINK | {"parquet": {"path": "/lake/more"}}]}
 
 
-def logged(capsys: pytest.CaptureFixture[str], event: str) -> list[list[str]]:
-    """Number, first file and query, or error and query, of the lines of an event."""
-    lines = [line for line in "".join(capsys.readouterr()).splitlines() if event in line]
-    return [re.findall(r"(?:files|first|query|error)=(\S+)", line) for line in lines]
-
-
 def test_changed_files_are_logged_for_each_query_and_when_they_are_more(
-    store: Store, capsys: pytest.CaptureFixture[str]
+    store: Store,
 ) -> None:
     store.answers["lines"] = UnreadFiles(changed={OF_Q: Files(1, "/in/a")})
     with looking(graph(STREAM, more=[MORE]), "lines") as (_, clock):
@@ -284,13 +288,14 @@ def test_changed_files_are_logged_for_each_query_and_when_they_are_more(
         clock.advance(LOOK_SECONDS, 1)
         store.answers["lines"] = NOTHING
         clock.advance(LOOK_SECONDS, 1)
-    expected = [["1", "/in/a", "q"], ["2", "/in/a", "q"], ["1", "/in/b", "r"]]
-    assert logged(capsys, "changed files are not read again") == expected
+    lines = [
+        (line["files"], line["first"], line["query"])
+        for line in store.logged("changed files are not read again")
+    ]
+    assert lines == [(1, "/in/a", "q"), (2, "/in/a", "q"), (1, "/in/b", "r")]
 
 
-def test_a_log_that_cannot_be_read_hides_no_other_answer(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_that_cannot_be_read_hides_no_other_answer(store: Store) -> None:
     store.answers["lines"] = UnreadFiles(
         Files(1, "/in/x/c"), {OF_Q: Files(1, "/in/a"), OF_R: Files(1, "/in/b")}
     )
@@ -305,11 +310,12 @@ def test_a_log_that_cannot_be_read_hides_no_other_answer(
         store.bad_logs["/lake/checkpoints/q/1/sources/lines"] = Py4JError("cut_off")
         clock.advance(LOOK_SECONDS, 1)
         assert files.answers(["lines"]) == store.answers
-    assert logged(capsys, "has failed") == 2 * [["cut_off", "q"]]
+    lines = store.logged("the look at a source's files has failed")
+    assert [(line["error"], line["query"]) for line in lines] == 2 * [("cut_off", "q")]
 
 
 def test_files_in_folders_are_shown_before_the_logs_are_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that has ended waits for a short time only."""
     gate = threading.Event()
@@ -322,7 +328,7 @@ def test_files_in_folders_are_shown_before_the_logs_are_read(
     assert files.pending
     files.close()
     gate.set()
-    assert "was not over" in "".join(capsys.readouterr())
+    assert store.logged("the look at a source's files was not over") == [{"source": "lines"}]
 
 
 def test_of_a_new_checkpoint_nothing_is_known_before_a_look(store: Store) -> None:

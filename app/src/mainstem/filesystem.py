@@ -1,5 +1,6 @@
 """Directories and files of local file systems and S3, through Hadoop's FileSystem in the JVM."""
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -116,6 +117,12 @@ class Directory:
     def touch(self) -> None:
         """Write an empty file, and replace an existing one."""
         self._system.create(self._path, True).close()
+
+
+def local_path(path: str) -> str | None:
+    """The path on this machine; None for a path in an object store."""
+    plain = re.sub(r"^file:/+", "/", path)
+    return None if re.match(r"\w[\w+.-]*:", plain) else plain
 
 
 def _info(status: Any) -> FileInfo:

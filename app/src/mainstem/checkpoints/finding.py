@@ -71,7 +71,7 @@ def opened(path: str, pipeline: StreamingPipeline | None = None) -> Folder:
         NotReady: the path is neither local nor `s3a://`, or `SecretNotFound`.
     """
     if path.startswith("s3a://"):
-        location = path.removeprefix("s3a://").rstrip("/")
+        location = re.sub("/+", "/", path.removeprefix("s3a://")).rstrip("/")  # as Hadoop reads the path
         return Folder(_s3(location.partition("/")[0], pipeline), location)
     plain = re.sub(r"^file:/+", "/", path)
     if re.match(r"\w[\w+.-]*:/", plain):

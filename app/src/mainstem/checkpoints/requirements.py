@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from mainstem import reasons
 from mainstem.checkpoints import entries, state_files
@@ -10,6 +10,11 @@ from mainstem.checkpoints.checksums import differs
 from mainstem.checkpoints.layout import Layout, state_folder
 from mainstem.checkpoints.stores import Folder
 from mainstem.errors import NotReady
+
+
+MOST_REPLAYED: Final = 500
+"""The most changes after an older full copy that Spark reads in place of a broken one: its default of
+`spark.sql.streaming.stateStore.autoSnapshotRepair.maxChangeFileReplay`, which no document can change."""
 
 
 @dataclass(frozen=True, order=True)
@@ -147,14 +152,15 @@ def _without_broken(
 ) -> list[str]:
     """The names of a partition's files without full copies that cannot be read, if an older copy serves in their place.
 
-    Spark then reads the older copy, and the changes since.
+    Spark then reads the older copy, and the changes since, if these are few enough (its AutoSnapshotLoader).
     """
     chain = state_files.chain(names, batch)
     copy = next((name for name in chain.files if name.endswith((".zip", ".snapshot"))), None)
     if copy is None:
         return names
     others = [name for name in names if name != copy]
-    if state_files.chain(others, batch).missing:
+    older = state_files.chain(others, batch)
+    if older.missing or batch - older.copied > MOST_REPLAYED:
         return names
     if (broken := _broken(folder, layout, path, copy)) is None:
         return names

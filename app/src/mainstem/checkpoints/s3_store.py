@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from pyarrow import fs
+from pyarrow import ArrowException, fs
 
 from mainstem import reasons, secrets
 from mainstem.checkpoints.stores import StoredFile
@@ -104,7 +104,7 @@ def _reported(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except (OSError, ArrowException) as error:
         message = str(error)
         reason = next(
             (reason for words, reason in _FAILURES if any(word in message for word in words)),

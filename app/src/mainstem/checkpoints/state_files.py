@@ -36,10 +36,12 @@ class Chain:
     Attributes:
         files: their names.
         missing: the name of the first file that is missing; empty if all are there.
+        copied: the version of the full copy with which they begin; 0 without one, for version 0 is empty.
     """
 
     files: tuple[str, ...]
     missing: str = ""
+    copied: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def chain(names: Iterable[str], version: int, *, rocksdb: bool = True) -> Chain:
     wanted = version
     while wanted > 0:
         if wanted in copies:
-            return Chain((*copies[wanted], *reversed(files)))
+            return Chain((*copies[wanted], *reversed(files)), copied=wanted)
         if wanted not in changes:
             return Chain(tuple(reversed(files)), f"{wanted}.{'changelog' if rocksdb else 'delta'}")
         files += changes[wanted]

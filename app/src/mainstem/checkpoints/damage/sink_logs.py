@@ -6,15 +6,10 @@ see only files that the log names.
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
 
 from mainstem.checkpoints.checksums import checksum_file, matches
 from mainstem.checkpoints.requirements import Problem
-from mainstem.log_entries import COMPACT, SINK_LOG, entry_numbers
-
-
-WAYS_OUT: Final = "restore the file from a copy, or give the sink a new path"
-"""What a user can do about a broken entry."""
+from mainstem.log_entries import COMPACT, entry_numbers
 
 
 def missing_batches(names: Collection[str], last: int) -> list[int]:
@@ -27,11 +22,6 @@ def missing_batches(names: Collection[str], last: int) -> list[int]:
         return []
     first = max(compact) + 1 if compact else min(plain)
     return [batch for batch in range(first, max([last, *plain]) + 1) if batch not in plain]
-
-
-def damage(folder: str, problem: Problem) -> str:
-    """The message about a broken entry of the log of a folder."""
-    return f"the log of the folder {folder} is damaged: {SINK_LOG}/{problem.file} {problem.problem}"
 
 
 def broken(names: Collection[str], read: Callable[[str], bytes]) -> Iterator[Problem]:

@@ -1,11 +1,16 @@
 """Reads and writes the log of a file sink by Spark's own class: one entry for each batch, with the files of the batch."""
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from mainstem.filesystem import Directory, newest
+from mainstem import reasons
+from mainstem.checkpoints.damage import sink_logs
+from mainstem.checkpoints.requirements import Problem
+from mainstem.errors import NotReady
+from mainstem.filesystem import Directory, local_path, newest
 from mainstem.log_entries import SINK_LOG
 
 
@@ -35,6 +40,40 @@ def newest_path(session: SparkSession, target: Directory) -> str | None:
         if entry.isDefined() and len(entry.get()):
             return str(entry.get()[len(entry.get()) - 1].path())
     return None
+
+
+def entry_names(session: SparkSession, folder: str) -> list[str]:
+    """The names of the files of a folder's log; empty if there is no log."""
+    log = Directory(session, folder) / SINK_LOG
+    return log.names() if log.exists() else []
+
+
+def refuse_broken(session: SparkSession, folder: str) -> None:
+    """Return if each entry of a folder's log that Spark reads is whole.
+
+    Raises:
+        NotReady: `SinkLogDamaged`.
+    """
+    for problem in broken_entries(session, folder):
+        raise NotReady(
+            f"the log of the folder {folder} is damaged: {SINK_LOG}/{problem.file} {problem.problem}",
+            reason=reasons.SINK_LOG_DAMAGED,
+            remedy="restore the file from a copy, or give the sink a new path",
+        )
+
+
+def broken_entries(session: SparkSession, folder: str) -> list[Problem]:
+    """The entries of a folder's log that Spark reads and that are not whole."""
+    names, path = entry_names(session, folder), local_path(folder)
+
+    def read(name: str) -> bytes:
+        if path is not None:  # Hadoop hides the checksums, and compares them only block by block
+            return (Path(path) / SINK_LOG / name).read_bytes()
+        return (Directory(session, folder) / SINK_LOG / name).text().encode()
+
+    if path is not None and (Path(path) / SINK_LOG).is_dir():
+        names = [file.name for file in (Path(path) / SINK_LOG).iterdir()]
+    return list(sink_logs.broken(names, read))
 
 
 def add_empty_entry(session: SparkSession, target: Directory, batch: int) -> None:

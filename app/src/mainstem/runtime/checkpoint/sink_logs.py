@@ -4,18 +4,13 @@ A damaged log names fewer files than it should. Spark's readers would not see th
 orphans.
 """
 
-from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
 from mainstem import logs, reasons
-from mainstem.checkpoints.damage import sink_logs
-from mainstem.checkpoints.requirements import Problem
-from mainstem.errors import NotReady
-from mainstem.filesystem import Directory
-from mainstem.log_entries import SINK_LOG
-from mainstem.runtime.failures.full_disks import local
+from mainstem.checkpoints.damage.sink_logs import missing_batches
+from mainstem.dataframes.sinks.spark_sink_log import broken_entries, entry_names, refuse_broken
 
 
 _SHOWN: Final = 20
@@ -27,14 +22,8 @@ def refuse(session: SparkSession, folder: str, committed: int | None) -> None:
     Raises:
         NotReady: `SinkLogDamaged`.
     """
-    names = _names(session, folder)
-    for problem in _broken(session, folder, names):
-        raise NotReady(
-            sink_logs.damage(folder, problem),
-            reason=reasons.SINK_LOG_DAMAGED,
-            remedy=sink_logs.WAYS_OUT,
-        )
-    if committed is not None and (missing := sink_logs.missing_batches(names, committed)):
+    refuse_broken(session, folder)
+    if committed is not None and (missing := missing_batches(entry_names(session, folder), committed)):
         logs.get("mainstem").warning(
             "the log of a folder lacks committed batches; if the sink has not been left out for a while, entries are lost",
             reason=reasons.SINK_LOG_DAMAGED,
@@ -45,23 +34,5 @@ def refuse(session: SparkSession, folder: str, committed: int | None) -> None:
 
 def is_whole(session: SparkSession, folder: str, committed: int) -> bool:
     """Whether the log names the files of all batches up to a committed one."""
-    names = _names(session, folder)
-    return not sink_logs.missing_batches(names, committed) and not _broken(session, folder, names)
-
-
-def _names(session: SparkSession, folder: str) -> list[str]:
-    log = Directory(session, folder) / SINK_LOG
-    return log.names() if log.exists() else []
-
-
-def _broken(session: SparkSession, folder: str, names: list[str]) -> list[Problem]:
-    path = local(folder)
-
-    def read(name: str) -> bytes:
-        if path is not None:  # Hadoop hides the checksums, and compares them only block by block
-            return (Path(path) / SINK_LOG / name).read_bytes()
-        return (Directory(session, folder) / SINK_LOG / name).text().encode()
-
-    if path is not None and (Path(path) / SINK_LOG).is_dir():
-        names = [file.name for file in (Path(path) / SINK_LOG).iterdir()]
-    return list(sink_logs.broken(names, read))
+    missing = missing_batches(entry_names(session, folder), committed)
+    return not missing and not broken_entries(session, folder)

@@ -1,4 +1,4 @@
-"""Explains a failure by a damaged checkpoint or log of a sink's folder: Spark's errors name no file, or not what the file is for."""
+"""Explains a failure by a damaged checkpoint, because Spark's errors name no file, or do not say what the file is for."""
 
 import re
 from dataclasses import replace
@@ -6,12 +6,10 @@ from typing import Final
 
 from mainstem import reasons
 from mainstem.checkpoints import finding
-from mainstem.checkpoints.damage import sink_logs
 from mainstem.checkpoints.damage.verification import WAYS_OUT, damage, verify
 from mainstem.errors import MainstemError
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import Query
-from mainstem.log_entries import SINK_LOG
 from mainstem.runtime.failures.classification import Failure
 
 
@@ -24,7 +22,7 @@ _SUSPICIOUS: Final = re.compile(
 
 
 def explained(failure: Failure, graph: Graph, query: Query) -> Failure:
-    """The failure that names the first damaged file, if the checkpoint or the log of a sink is damaged; else the failure as it is.
+    """The failure that names the first damaged file, if the checkpoint is damaged; else the failure as it is.
 
     Args:
         failure: why the query failed.
@@ -33,31 +31,13 @@ def explained(failure: Failure, graph: Graph, query: Query) -> Failure:
     """
     if not _SUSPICIOUS.match(failure.reason):
         return failure
-    return _by_checkpoint(failure, graph, query) or _by_sinks(failure, graph, query) or failure
-
-
-def _by_checkpoint(failure: Failure, graph: Graph, query: Query) -> Failure | None:
     path = f"{graph.spec.checkpoints.location.rstrip('/')}/{query.checkpoint_path}"
     try:
         checkpoint = finding.stream(finding.opened(path, graph.pipeline))
         blocking = verify(checkpoint.folder, checkpoint.layout, most=MOST_BYTES).blocking
     except (MainstemError, OSError):
-        return None  # there is none, or the store does not answer, or Arrow does not know it
+        return failure  # the store does not answer, or Arrow does not know it
     if not blocking:
-        return None
+        return failure
     message = f"{damage(path, blocking[0], len(blocking) - 1)}; {WAYS_OUT}"
     return replace(failure, reason=reasons.CHECKPOINT_DAMAGED, message=message, permanent=True)
-
-
-def _by_sinks(failure: Failure, graph: Graph, query: Query) -> Failure | None:
-    """A sink whose files have types reads its log when it is built, before anything looks for damage."""
-    for folder in (sink.files.path for sink in query.to if sink.files):
-        try:
-            log = finding.opened(folder, graph.pipeline) / SINK_LOG
-            problem = next(sink_logs.broken([file.path for file in log.files()], log.read), None)
-        except (MainstemError, OSError):
-            continue
-        if problem:
-            message = f"{sink_logs.damage(folder, problem)}; {sink_logs.WAYS_OUT}"
-            return replace(failure, reason=reasons.SINK_LOG_DAMAGED, message=message, permanent=True)
-    return None

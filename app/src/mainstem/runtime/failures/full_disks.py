@@ -1,7 +1,6 @@
 """Adds the directories on a full device to a failure, because Java's error does not name them."""
 
 import os
-import re
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mainstem import reasons
+from mainstem.filesystem import local_path
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.queries import Query
 from mainstem.language.requirements import written_paths
@@ -32,16 +32,10 @@ def explained(failure: Failure, graph: Graph, query: Query) -> Failure:
     if failure.reason != reasons.DISK_FULL:
         return failure
     scratch = tempfile.gettempdir()
-    folders = [path for each in (*written_paths(graph, query), scratch) if (path := local(each))]
+    folders = [path for each in (*written_paths(graph, query), scratch) if (path := local_path(each))]
     full = [folder for folder in dict.fromkeys(folders) if _is_full(folder)]
     where = f"full: {_listed(full)}" if full else f"one of {_listed(dict.fromkeys(folders))}"
     return replace(failure, message=f"{failure.message}; {where}")
-
-
-def local(path: str) -> str | None:
-    """The path on this machine; None for a path in an object store."""
-    plain = re.sub(r"^file:/+", "/", path)
-    return None if re.match(r"\w[\w+.-]*:", plain) else plain
 
 
 def _is_full(folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""Looks for files below the paths of sources that no batch reads; in its own thread."""
+"""Looks for files below the paths of sources that no batch reads, or not as they are now; in its own thread."""
 
 import threading
 from collections.abc import Collection, Iterator
@@ -48,8 +48,8 @@ class _Watched:
         self.passed_over = NO_FILES
         self.changed: dict[str, Files] = {}
         """Log -> the files that have changed."""
-        self.errors: dict[str, str] = {}
-        """Query, or nothing for the folder itself -> the error of the last look."""
+        self.errors: dict[Reading | None, str] = {}
+        """Of the last look at each log, or under no name at the folder itself."""
         self.begun = 0.0
         """When a query that reads it has started last; a look is due then."""
         self.due = False
@@ -61,6 +61,7 @@ class _Watched:
         if self.folder._replace(logs=folder.logs) != folder:
             return False
         self.folder = folder
+        self.changed = {log: files for log, files in self.changed.items() if log in folder.logs.values()}
         return True
 
     def answer(self) -> UnreadFiles:
@@ -142,8 +143,8 @@ class FileLooks:
                     if watched.due or self._is_old(watched):
                         self._look(session, watched)
                 self._clock.wait(self._wake, LOOK_SECONDS)
-        except (Py4JNetworkError, ConnectionError):
-            return  # no JVM: the supervisor notices that itself
+        except (PySparkException, Py4JError, ConnectionError):
+            return  # no session or no JVM: the supervisor notices that itself
 
     def _is_old(self, watched: _Watched) -> bool:
         if not watched.folder.is_stream or watched.at is None:
@@ -152,16 +153,16 @@ class FileLooks:
 
     def _look(self, session: SparkSession, watched: _Watched) -> None:
         begun, folder = watched.begun, watched.folder
-        watched.at, errors = self._clock.seconds(), dict[str, str]()
+        watched.at, errors = self._clock.seconds(), dict[Reading | None, str]()
         logs: dict[Reading, Any] = {}
         for reading, path in folder.logs.items():
-            with _noted(errors, reading.query):
+            with _noted(errors, reading):
                 logs[reading] = open_log(session, path)
-        with _noted(errors, ""):
+        with _noted(errors, None):
             files = listed(session, folder)
             self._show_passed_over(watched, files.passed_over(self._others) if files else NO_FILES)
             for reading, log in logs.items():
-                with _noted(errors, reading.query):
+                with _noted(errors, reading):
                     changed = files.changed(log) if files and log else NO_FILES
                     self._show_changed(watched, folder, reading, changed)
         if watched.begun == begun:
@@ -190,11 +191,11 @@ class FileLooks:
         if not self._closed:
             self._log.warning(event, **about, files=files.number, first=files.first, remedy=remedy)
 
-    def _log_errors(self, watched: _Watched, errors: dict[str, str]) -> None:
+    def _log_errors(self, watched: _Watched, errors: dict[Reading | None, str]) -> None:
         """Log each error once, until another one or none follows."""
-        for query, error in errors.items():
-            if error != watched.errors.get(query) and not self._closed:
-                of_query = {"query": query} if query else {}
+        for reading, error in errors.items():
+            if error != watched.errors.get(reading) and not self._closed:
+                of_query = {"query": reading.query} if reading else {}
                 self._log.info(
                     "the look at a source's files has failed",
                     source=watched.folder.source,
@@ -205,14 +206,14 @@ class FileLooks:
 
 
 @contextmanager
-def _noted(errors: dict[str, str], query: str) -> Iterator[None]:
+def _noted(errors: dict[Reading | None, str], reading: Reading | None) -> Iterator[None]:
     """Keep an error, so that one log that cannot be read hides no other answer."""
     try:
         yield
     except Py4JNetworkError:
         raise
     except (PySparkException, Py4JError) as failure:
-        errors[query] = classify(failure).message
+        errors[reading] = classify(failure).message
 
 
 def _listing_session(session: SparkSession) -> SparkSession:

@@ -102,7 +102,10 @@ class SourceProgress:
     changed: Count = field(
         default=0,
         metadata=describe(
-            Metric("source_changed_files", "Files that have changed since they were listed for a batch."),
+            Metric(
+                "source_changed_files",
+                "Files changed since they were listed for a batch, or of the name of another.",
+            ),
             Shown.NONZERO,
         ),
     )

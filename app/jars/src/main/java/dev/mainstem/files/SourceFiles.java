@@ -39,12 +39,14 @@ public final class SourceFiles {
 
     private final FileSystem system;
     private final List<Path> roots;
+    private final boolean isStream;
     private final Map<String, FileStatus> offered = new LinkedHashMap<>();
     private final Map<Path, FileStatus> others = new LinkedHashMap<>();
 
-    private SourceFiles(FileSystem system, List<Path> roots) {
+    private SourceFiles(FileSystem system, List<Path> roots, boolean isStream) {
         this.system = system;
         this.roots = roots;
+        this.isStream = isStream;
     }
 
     /**
@@ -69,7 +71,7 @@ public final class SourceFiles {
             return null;
         }
         if (!isGlob && FileStreamSink.hasMetadata(paths, hadoop, session.sessionState().conf())) {
-            return new SourceFiles(system, List.of()); // of a sink's folder Spark reads what the sink has committed
+            return new SourceFiles(system, List.of(), isStream); // of a sink's folder Spark reads what the sink has committed
         }
         Seq<Path> roots = DataSource$.MODULE$.checkAndGlobPathIfNecessary(paths, hadoop, false, false, THREADS, true);
         if (CollectionConverters.asJava(roots).isEmpty()) {
@@ -77,12 +79,12 @@ public final class SourceFiles {
         }
         InMemoryFileIndex index = new InMemoryFileIndex(
                 session, roots, given, Option.apply(new StructType()), NoopCache$.MODULE$, Option.empty(), Option.empty());
-        SourceFiles files = new SourceFiles(system, CollectionConverters.asJava(index.rootPaths()));
-        files.add(index, isStream);
+        SourceFiles files = new SourceFiles(system, CollectionConverters.asJava(index.rootPaths()), isStream);
+        files.add(index);
         return files;
     }
 
-    private void add(InMemoryFileIndex index, boolean isStream) {
+    private void add(InMemoryFileIndex index) {
         others.putAll(CollectionConverters.asJava(index.leafFiles()));
         if (isStream) {
             CollectionConverters.asJava(index.allFiles()).forEach(this::offer);
@@ -95,7 +97,7 @@ public final class SourceFiles {
 
     private void offer(FileStatus file) {
         others.remove(file.getPath());
-        if (BatchFiles.isData(file)) {
+        if (isStream && BatchFiles.isData(file)) {
             offered.put(SparkPath.fromFileStatus(file).urlEncoded(), file);
         }
     }
@@ -117,7 +119,8 @@ public final class SourceFiles {
      * The files that a stream does not read again, although they are not as they were when Spark listed them for a batch.
      *
      * <p>Their time differs from that of the log. The log must be opened before the files are listed: a file that is listed for a
-     * batch afterwards may have another time there. It names a file once, for Spark forgets no file of a source.
+     * batch afterwards may have another time there. Spark alone forgets old files, and then reads one again that has changed: of
+     * a file that is twice in the log of an earlier release, the last time counts.
      *
      * @param log the log of the source in the query's checkpoint
      * @param byName whether files of one name are one file to the query, whatever their folder
@@ -131,14 +134,16 @@ public final class SourceFiles {
         Set<Path> changed = new HashSet<>();
         log.forEach(entry -> {
             for (FileStatus file : byName ? named.getOrDefault(name(entry.path()), List.of()) : at(entry.path())) {
-                if (file.getModificationTime() != entry.timestamp()) {
+                if (file.getModificationTime() == entry.timestamp()) {
+                    changed.remove(file.getPath());
+                    if (byName) {
+                        same.add(file.getPath()); // other files of the name have other times
+                    }
+                } else if (!same.contains(file.getPath())) {
                     changed.add(file.getPath());
-                } else if (byName) {
-                    same.add(file.getPath()); // other files of the name have other times
                 }
             }
         });
-        changed.removeAll(same);
         return FileCount.of(changed);
     }
 

@@ -43,7 +43,7 @@ public final class SourceLog {
         return last.isEmpty() ? null : new SourceLog(log, (Long) last.get());
     }
 
-    /** Passes each planned file on, in no order; a file whose path was planned twice, twice. */
+    /** Passes each file on that was listed for a batch, in the order of the batches; one that was listed twice, twice. */
     void forEach(Consumer<FileEntry> take) {
         for (Object batch : CollectionConverters.asJava(CompactibleFileStreamLog.getAllValidBatches(last, log.compactInterval()))) {
             log.foreachInBatch((Long) batch, entry -> {
