@@ -12,6 +12,7 @@ from mainstem.checkpoints.layout import Layout
 from mainstem.checkpoints.owner import Owner
 from mainstem.checkpoints.stores import Folder, LocalStore, Store, StoredFile
 from mainstem.errors import NotReady
+from mainstem.language.analysis.folders import normal
 from mainstem.language.model.connections import S3Connection
 from mainstem.language.model.pipeline import StreamingPipeline
 
@@ -71,7 +72,7 @@ def opened(path: str, pipeline: StreamingPipeline | None = None) -> Folder:
         NotReady: the path is neither local nor `s3a://`, or `SecretNotFound`.
     """
     if path.startswith("s3a://"):
-        location = re.sub("/+", "/", path.removeprefix("s3a://")).rstrip("/")  # as Hadoop reads the path
+        location = normal(path).removeprefix("s3a://")  # Arrow refuses some spellings that Hadoop takes
         return Folder(_s3(location.partition("/")[0], pipeline), location)
     plain = re.sub(r"^file:/+", "/", path)
     if re.match(r"\w[\w+.-]*:/", plain):

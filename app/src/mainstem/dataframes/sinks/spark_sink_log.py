@@ -48,23 +48,25 @@ def entry_names(session: SparkSession, folder: str) -> list[str]:
     return log.names() if log.exists() else []
 
 
-def refuse_broken(session: SparkSession, folder: str) -> None:
-    """Return if each entry of a folder's log that Spark reads is whole.
+def refuse_broken(session: SparkSession, folder: str) -> list[str]:
+    """The names of the files of a folder's log, if each entry that Spark reads is whole.
 
     Raises:
         NotReady: `SinkLogDamaged`.
     """
-    for problem in broken_entries(session, folder):
+    names = entry_names(session, folder)
+    for problem in broken_entries(session, folder, names):
         raise NotReady(
             f"the log of the folder {folder} is damaged: {SINK_LOG}/{problem.file} {problem.problem}",
             reason=reasons.SINK_LOG_DAMAGED,
             remedy="restore the file from a copy, or give the sink a new path",
         )
+    return names
 
 
-def broken_entries(session: SparkSession, folder: str) -> list[Problem]:
-    """The entries of a folder's log that Spark reads and that are not whole."""
-    names, path = entry_names(session, folder), local_path(folder)
+def broken_entries(session: SparkSession, folder: str, names: list[str]) -> list[Problem]:
+    """The entries of a folder's log that Spark reads and that are not whole; `names` are those of its files."""
+    path = local_path(folder)
 
     def read(name: str) -> bytes:
         if path is not None:  # Hadoop hides the checksums, and compares them only block by block

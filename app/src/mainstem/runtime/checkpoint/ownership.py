@@ -6,7 +6,6 @@ log: the Java class `Fence` reads the record. A driver takes the checkpoint of a
 """
 
 import os
-import re
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pyspark.sql import SparkSession
 from mainstem import reasons
 from mainstem.checkpoints.owner import DriverIdentity, Owner, identity, is_alive, parse, record_of
 from mainstem.errors import Fenced, NotReady
+from mainstem.filesystem import local_path
 from mainstem.runtime.clients.exclusive_files import LocalFile, S3Object, SmallFile
 from mainstem.runtime.clock import Clock
 
@@ -185,8 +185,8 @@ def _file(session: SparkSession, path: str) -> SmallFile | None:
     """The record's file; None on a file system that cannot create a file for only one writer."""
     if path.startswith("s3a://"):
         return S3Object(session, path)
-    plain = re.sub(r"^file:/+", "/", path)
-    return None if re.match(r"\w[\w+.-]*:", plain) else LocalFile(Path(plain))
+    local = local_path(path)
+    return None if local is None else LocalFile(Path(local))
 
 
 def _owner(text: str | None, path: str) -> Owner | None:

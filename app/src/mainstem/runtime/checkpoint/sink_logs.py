@@ -22,8 +22,8 @@ def refuse(session: SparkSession, folder: str, committed: int | None) -> None:
     Raises:
         NotReady: `SinkLogDamaged`.
     """
-    refuse_broken(session, folder)
-    if committed is not None and (missing := missing_batches(entry_names(session, folder), committed)):
+    names = refuse_broken(session, folder)
+    if committed is not None and (missing := missing_batches(names, committed)):
         logs.get("mainstem").warning(
             "the log of a folder lacks committed batches; if the sink has not been left out for a while, entries are lost",
             reason=reasons.SINK_LOG_DAMAGED,
@@ -34,5 +34,5 @@ def refuse(session: SparkSession, folder: str, committed: int | None) -> None:
 
 def is_whole(session: SparkSession, folder: str, committed: int) -> bool:
     """Whether the log names the files of all batches up to a committed one."""
-    missing = missing_batches(entry_names(session, folder), committed)
-    return not missing and not broken_entries(session, folder)
+    names = entry_names(session, folder)
+    return not missing_batches(names, committed) and not broken_entries(session, folder, names)

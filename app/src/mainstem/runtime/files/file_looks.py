@@ -129,8 +129,8 @@ class FileLooks:
 
     def answers(self, sources: Collection[str]) -> dict[str, UnreadFiles]:
         """Source -> the files that it does not read, at the last look; only sources that are looked at."""
-        known = {each.folder.source: each.answer() for each in self._watched}
-        return {source: known[source] for source in sources if source in known}
+        watched = {each.folder.source: each for each in self._watched}
+        return {source: watched[source].answer() for source in sources if source in watched}
 
     def _run(self) -> None:
         try:
@@ -154,14 +154,14 @@ class FileLooks:
     def _look(self, session: SparkSession, watched: _Watched) -> None:
         begun, folder = watched.begun, watched.folder
         watched.at, errors = self._clock.seconds(), dict[Reading | None, str]()
-        logs: dict[Reading, Any] = {}
+        opened: dict[Reading, Any] = {}
         for reading, path in folder.logs.items():
             with _noted(errors, reading):
-                logs[reading] = open_log(session, path)
+                opened[reading] = open_log(session, path)
         with _noted(errors, None):
             files = listed(session, folder)
             self._show_passed_over(watched, files.passed_over(self._others) if files else NO_FILES)
-            for reading, log in logs.items():
+            for reading, log in opened.items():
                 with _noted(errors, reading):
                     changed = files.changed(log) if files and log else NO_FILES
                     self._show_changed(watched, folder, reading, changed)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs, reasons
 from mainstem.errors import NotReady
-from mainstem.filesystem import Directory
+from mainstem.filesystem import Directory, local_path
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.requirements import required_connections, running, used
 from mainstem.runtime.clients.exclusive_files import S3Object
@@ -58,10 +58,10 @@ def check_checkpoint_store(session: SparkSession, graph: Graph) -> None:
         ask("checkpoints.location", location, partial(_refuse_unconditional, session, location))
 
 
-def local_path(path: str) -> Path | None:
-    """The path on this machine; None for a path in a store or a glob."""
-    plain = re.sub(r"^file:/+", "/", path)
-    return None if re.search(r"^\w[\w+.-]*:|[*?\[{\\]", plain) else Path(plain)
+def local_folder(path: str) -> Path | None:
+    """The folder or file on this machine; None for a path in a store or a glob."""
+    local = local_path(path)
+    return None if local is None or re.search(r"[*?\[{\\]", local) else Path(local)
 
 
 def check_writable(subject: str, path: str) -> None:
@@ -70,7 +70,7 @@ def check_writable(subject: str, path: str) -> None:
     Raises:
         NotReady: `PathNotWritable`.
     """
-    if (local := local_path(path)) and (why := _unwritable(local)):
+    if (local := local_folder(path)) and (why := _unwritable(local)):
         raise NotReady(f"{subject}: {path} is not writable: {why}", reason=reasons.PATH_NOT_WRITABLE)
 
 

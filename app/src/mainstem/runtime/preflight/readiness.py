@@ -20,7 +20,7 @@ from mainstem.language.requirements import functions_of, running, used
 from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import table_ownership, user_modules
-from mainstem.runtime.preflight.checks import check_writable, local_path
+from mainstem.runtime.preflight.checks import check_writable, local_folder
 from mainstem.runtime.preflight.inputs import ask, required_paths
 from mainstem.runtime.spark import secrets
 
@@ -91,7 +91,7 @@ def _on_this_machine(graph: Graph, query: Query) -> None:
     user_modules.check_installed(graph, query)
     secrets.check_complete(graph, query)
     for subject, path in (*required_paths(graph, query), *_jars(graph, query)):
-        if (local := local_path(path)) and not local.exists():
+        if (local := local_folder(path)) and not local.exists():
             raise _path_not_found(subject, path)
     for subject, path in _outputs(query):
         check_writable(subject, path)

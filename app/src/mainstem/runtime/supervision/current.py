@@ -185,6 +185,8 @@ def with_unread_files(
         occurrences: name of each occurrence -> the source's name.
         unread: source -> its files, of each source that was looked at.
     """
+    if not unread:
+        return status
     sources = list(status.sources)
     for index, source in enumerate(sources):
         if files := unread.get(occurrences.get(source.name, "")):
