@@ -121,6 +121,13 @@ def test_a_running_document_that_this_image_refuses_changes_no_verdict(pod: Pod)
     assert pod.check(pod.spec(), running=pod.spec() | {"aFieldOfBefore": 1})[0] == 0
 
 
+def test_a_running_document_that_is_gone_changes_no_verdict(pod: Pod) -> None:
+    """Somebody has deleted its ConfigMap, which the preflight pod mounts if it exists."""
+    (pod.folder / "wanted.yaml").write_text(json.dumps(pipeline_head("staged") | {"spec": pod.spec()}))
+    running = pod.folder / "nowhere.yaml"
+    assert preflight_pod.main(str(pod.folder / "wanted.yaml"), str(running), verbose=False) == 0
+
+
 def test_a_checkpoint_that_does_not_fit_is_refused_for_good(pod: Pod) -> None:
     pod.run_as(DriverIdentity("team/staged", "c1", "u1", 6))
     pod.put("other", json.dumps({"word": "b"}))

@@ -73,6 +73,8 @@ ASLEEP = st.integers(0, 4).map(lambda number: number == 0)
 """Whether the operator misses it, for now."""
 DEADLINE = timedelta(minutes=10)
 """`rollback.progressDeadline` of every document."""
+WAITS = timedelta(minutes=10)
+"""How long an edit waits for a revision that has followed a healthy one."""
 RESET_AFTER = 600
 """`restart.resetAfter` of every document, in seconds."""
 _VALIDATED: dict[str, ValidationResult] = {}
@@ -125,6 +127,9 @@ class Life(RuleBasedStateMachine):
         self.proven: set[str] = set()
         self.checked: set[str] = set()
         self.working: str | None = None
+        self.follows: str | None = None
+        self.edited = NOW
+        self.lost: set[str] = set()
         self.deaths = 0
         self.vain_starts = 0
         self.at_hand: tuple[int, str, int] | None = None
@@ -147,7 +152,7 @@ class Life(RuleBasedStateMachine):
         name = last_revision(self.body, self.pod)
         current = None
         if name and (wanted is None or (wanted.name != name and remains(self.body, self.pod, wanted.name))):
-            current = self.revisions.get(name)
+            current = self.known(name)
         asked = wanted and wanted.name != running_revision(self.body, self.pod)
         observed = Observation(
             body=copy.deepcopy(self.body),
@@ -168,13 +173,17 @@ class Life(RuleBasedStateMachine):
         if target is not None:
             healthy = self.revisions[target]
             observed = replace(observed, healthy=healthy, way_back=self.compared(wanted, healthy))
-        runs = self.revisions.get(observed.running_revision) if self.living() else observed.current
+        runs = self.known(observed.running_revision) if self.living() else observed.current
         observed = replace(observed, change=self.compared(runs, observed.wanted))
         if guarded(observed) and not observed.rolled_back:
             observed = replace(observed, refused_changes=in_use(observed, observed.change))
-        if observed.change is not None:
+        if observed.change is not None or runs is None:
             observed = replace(observed, preflight=preflights.required(observed))
         return replace(observed, unchecked=unchecked.is_unchecked(observed))
+
+    def known(self, name: str) -> Revision | None:
+        """A document that ran; None if the operator cannot read it any more."""
+        return None if name in self.lost else self.revisions.get(name)
 
     def known_preflight(self) -> PreflightPod:
         """The pod that checks a document; its end, and its rejection, begin a pause."""
@@ -208,6 +217,8 @@ class Life(RuleBasedStateMachine):
         self.check_trial(old.get("trial", {}))
         if self.status.get("phase") in AT_REST:
             self.working = None
+        if self.status.get("phase") in (*AT_REST, *ENDED):
+            self.follows = None
         failed = self.status.get("rollback", {})
         if "target" in failed and failed != old.get("rollback"):
             self.failed = (failed["revision"], self.edits)
@@ -241,10 +252,13 @@ class Life(RuleBasedStateMachine):
             self.preflight_failed = FailedPod(identity, Refusal(POD_REFUSED, "no"))
             self.preflight_over = self.now
             return True
-        running = self.revisions[last_revision(self.body, self.pod)]
+        against = last_revision(self.body, self.pod)
+        running = self.known(against)
         attempt = next_plan.next_attempt
         assert attempt > self.status.get("attempt", 0), "an older driver than the running one"
-        self.preflight_pod = preflight_pod(self.body, identity, wanted, running, SETTINGS, attempt=attempt)
+        self.preflight_pod = preflight_pod(
+            self.body, identity, wanted, running, SETTINGS, against=against, attempt=attempt
+        )
         self.preflight_pod["metadata"] |= {"uid": f"preflight-{self.made}", "resourceVersion": "1"}
         self.preflight_pod["status"] = {"phase": "Pending"}
         self.preflight_over = None
@@ -276,11 +290,18 @@ class Life(RuleBasedStateMachine):
 
     def check_replaces_nothing_that_works(self, revision: Revision) -> None:
         """A document that neither a driver nor a preflight has checked never replaces one that works."""
-        working, self.working = self.working, self.working if revision.name == self.working else None
+        working, follows = self.working, self.follows if self.now - self.edited <= WAITS else None
+        if revision.name != working:
+            self.working = None
+            self.follows = revision.name if working or follows else None
+        working = working or follows
         if working is None or revision.name in {working, *self.checked}:
             return
         works = self.revisions[working]
         has_passed = (revision.name, working) in self.passed
+        assert has_passed or working not in self.lost, (
+            "an unchecked document replaces one that works, and is lost"
+        )
         restart = works.pipeline.spec.restart
         is_spent = restart.max_driver_retries is not None and self.deaths > restart.max_driver_retries
         fails = restart.policy == "Never" or is_spent or self.vain_starts >= REPEATEDLY
@@ -332,6 +353,8 @@ class Life(RuleBasedStateMachine):
 
     def tell_to_go(self) -> None:
         assert self.pod is not None
+        if not has_reported(self.body, self.pod):
+            self.follows = None
         if pod_status.over(self.pod) or not pod_status.running(self.pod):
             self.gone, self.pod = self.pod, None
         else:
@@ -417,6 +440,8 @@ class Life(RuleBasedStateMachine):
         self.body["status"] = self.status | part
         queries, runs = self.status["queries"], running_revision(self.body, self.pod)
         self.checked.add(runs)
+        if runs not in (self.working, self.follows):
+            self.follows = runs if self.working or self.follows else None
         if self.pod is not None and has_begun(self.status, pod_status.attempt(self.pod)):
             self.vain_starts = 0
         if all(
@@ -428,8 +453,10 @@ class Life(RuleBasedStateMachine):
                 self.working = runs
         elif runs != self.working or any(query["state"] == "Failed" for query in queries):
             self.working = None
+        if any(query["state"] == "Failed" for query in queries):
+            self.follows = None
         if "revision" not in self.status["reported"]:
-            self.working = None
+            self.working = self.follows = None
 
     @precondition(lambda self: self.runs() and has_reported(self.body, self.pod))
     @rule()
@@ -500,6 +527,9 @@ class Life(RuleBasedStateMachine):
             self.proven.add(running_revision(self.body, self.pod))
         if how[0] in (3, 4) or how[1] == "completed":
             self.working = None
+        if how not in ((0, "drained"), (6, "interrupted")):
+            self.follows = None
+        self.ends_without_its_document()
         if how == (0, "drained"):
             self.deaths = 0
         elif how[1] != "interrupted":
@@ -510,20 +540,29 @@ class Life(RuleBasedStateMachine):
         self.transplant(ended(body(), *how, started=finished - ran, finished=finished))
         self.woken(asleep)
 
+    def ends_without_its_document(self) -> None:
+        """The driver ends without the operator: if its document is lost, no other one can run it."""
+        is_told = self.pod is not None and pod_status.leaving(self.pod)
+        if not is_told and {self.working, self.follows} & self.lost:
+            self.working = self.follows = None
+
     @precondition(lambda self: self.living())
     @rule()
     def the_pod_is_evicted(self) -> None:
         assert self.pod is not None
+        self.ends_without_its_document()
         self.pod["status"] = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
 
     @precondition(lambda self: self.pod is not None)
     @rule(heard=st.booleans())
     def the_pod_vanishes(self, heard: bool) -> None:
+        self.ends_without_its_document()
         self.gone, self.pod = (self.pod if heard else None), None
 
     @precondition(lambda self: self.pod is not None and not pod_status.leaving(self.pod))
     @rule(asleep=ASLEEP)
     def somebody_deletes_the_pod(self, asleep: bool = False) -> None:
+        self.ends_without_its_document()
         self.tell_to_go()
         self.woken(asleep)
 
@@ -612,7 +651,10 @@ class Life(RuleBasedStateMachine):
     def changes(self, document: dict[str, Any], asleep: bool = False) -> None:
         kept = {key: self.body["spec"][key] for key in ("suspend",) if self.body["spec"].get(key)}
         self.edits += 1
+        before = validation_of(self.body).revision
         self.body["spec"] = copy.deepcopy(document) | kept
+        if before != validation_of(self.body).revision:
+            self.edited = self.now
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
 
@@ -652,6 +694,12 @@ class Life(RuleBasedStateMachine):
         self.body["spec"]["restartNonce"] = nonce
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
+
+    @precondition(lambda self: self.living() and not pod_status.leaving(self.pod or {}))
+    @rule()
+    def the_running_document_is_lost(self) -> None:
+        """Somebody deletes its ConfigMap, or the rules of a new operator refuse it."""
+        self.lost.add(last_revision(self.body, self.pod))
 
     @rule(words=st.sampled_from([None, None, "exceeded quota"]))
     def the_server_refuses(self, words: str | None) -> None:

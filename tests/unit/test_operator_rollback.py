@@ -15,6 +15,7 @@ from mainstem_operator.decisions.plan import plan
 from mainstem_operator.observed.ages import Ages
 from mainstem_operator.observed.conditions import timestamp
 from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.revision_entries import last_healthy
 from mainstem_operator.validation.documents import DocumentChange, validate
 from unit.operator_steps import (
     NOW,
@@ -533,8 +534,8 @@ def test_a_revision_to_which_a_rollback_has_returned_is_not_rolled_back_to_an_ol
     older = {**before, "revision": "00000000"}
     returned = {key: value for key, value in before.items() if key != "endTime"} | {"outcome": "Progressing"}
     entries = [returned, {**before, "revision": NEW, "outcome": "RolledBack"}, before, older]
-    assert revisions.last_healthy({"history": entries}, OLD) is None
-    assert revisions.last_healthy({"history": [returned, older]}, OLD) == "00000000"
+    assert last_healthy({"history": entries}, OLD) is None
+    assert last_healthy({"history": [returned, older]}, OLD) == "00000000"
 
 
 def test_documents_that_a_rollback_may_need_are_protected() -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from mainstem.names import PREFLIGHT
+from mainstem.names import PREFLIGHT, revision_name
 from mainstem_operator.decisions.beside import preflights
 from mainstem_operator.manifests import pods
 from mainstem_operator.manifests.preflight_pod import preflight_pod
@@ -482,6 +482,45 @@ def test_suspending_and_resuming_starts_the_document_unchecked() -> None:
     assert pod_status.revision(life.pod) == NEW
 
 
+def test_a_document_is_checked_too_if_the_one_that_runs_is_not_known() -> None:
+    """Somebody has deleted its ConfigMap, or the rules of a new operator refuse it."""
+    life = healthy()
+    life.the_running_document_is_lost()
+    life.changes(OTHER)
+    assert runs_on(life)
+    assert life.preflight_pod is not None
+    volumes = {each["name"]: each for each in life.preflight_pod["spec"]["volumes"]}
+    [document] = [each["projected"]["sources"] for each in volumes.values() if "projected" in each]
+    names = {each["configMap"]["name"]: each["configMap"].get("optional") for each in document}
+    assert names == {revision_name("ticks", NEW): None, revision_name("ticks", OLD): True}
+    life.the_preflight_ends(REFUSES)
+    waits(life, 40_000)
+    assert runs_on(life)
+    life.restarts(7)
+    life.the_preflight_ends((137, None))
+    waits(life, 1)
+    assert runs_on(life), "a restart would start the changed document"
+    waits(life, 60)
+    life.the_preflight_ends(REFUSES)
+    waits(life, 60)
+    assert runs_on(life), "a restart would start the refused document"
+    life.restarts(8)
+    life.the_preflight_ends(PASSES)
+    assert is_replaced(life)
+    assert next_driver(life) == NEW
+
+
+def test_a_document_replaces_one_that_is_not_known_once_its_driver_has_ended() -> None:
+    """No driver could start with that."""
+    life = healthy()
+    life.the_running_document_is_lost()
+    life.changes(OTHER)
+    life.the_driver_ends((1, None))
+    waits(life, 301)
+    assert life.pod is not None
+    assert (pod_status.revision(life.pod), pod_status.over(life.pod)) == (NEW, False)
+
+
 def test_a_trial_comes_first() -> None:
     life = healthy()
     life.changes({**OTHER, "trial": {"timeout": "10 minutes"}})
@@ -507,7 +546,6 @@ def waiting(**more: Any) -> dict[str, Any]:
     [
         {"change": DocumentChange()},
         {"change": None},
-        {"current": None},
         {"current": revision(body(BOUNDED))},
         {"status": {"history": []}},
         {"status": {"phase": "Suspended"}},
@@ -515,7 +553,7 @@ def waiting(**more: Any) -> dict[str, Any]:
         {"deleted": True},
         {"rolled_back": True},
     ],
-    ids=["the-driver-applies-it", "not-compared", "unknown", "ends-by-itself", "never-healthy", "at-rest", "suspended", "deleted", "rolled-back"],
+    ids=["the-driver-applies-it", "not-compared", "ends-by-itself", "never-healthy", "at-rest", "suspended", "deleted", "rolled-back"],
 )  # fmt: skip
 def test_what_needs_no_preflight(difference: dict[str, Any]) -> None:
     given = {"current": revision(body()), "change": DocumentChange(driver=("spec.image",))}
@@ -543,7 +581,7 @@ def with_store(secret: str, **more: Any) -> dict[str, Any]:
 def test_the_pod_is_that_of_the_next_driver_without_its_rights() -> None:
     new = with_store("new", executors={"instances": 2})
     old = with_store("old", driver={"serviceAccountName": "own"})
-    made = preflight_pod(new, "a/b", revision(new), revision(old), SETTINGS, attempt=8)
+    made = preflight_pod(new, "a/b", revision(new), revision(old), SETTINGS, against="old", attempt=8)
     driver = pods.driver_pod(new, revision(new), SETTINGS, attempt=8, run="")
     spec, [container] = made["spec"], made["spec"]["containers"]
     own = driver["spec"]["containers"][0]
@@ -579,7 +617,7 @@ def test_the_pod_has_the_sidecars_and_the_service_account_of_the_next_driver() -
     }
     template = {"spec": {"containers": [proxy], "volumes": [{"name": "sockets", "emptyDir": {}}]}}
     new = body({**OTHER, "driver": {"template": template, "serviceAccountName": "own"}})
-    made = preflight_pod(new, "a/b", revision(new), revision(body()), SETTINGS, attempt=2)
+    made = preflight_pod(new, "a/b", revision(new), revision(body()), SETTINGS, against="old", attempt=2)
     assert [each["name"] for each in made["spec"]["containers"]] == ["driver", "proxy"]
     assert "sockets" in {each["name"] for each in made["spec"]["volumes"]}
     assert made["spec"]["serviceAccountName"] == "own"

@@ -80,6 +80,8 @@ _INFRASTRUCTURE: Final = frozenset(
     }
 )
 """Reasons of the kubelet and of Mainstem for an end that the driver did not cause."""
+NEVER_RAN: Final = (reasons.CONTAINER_CANNOT_RUN, reasons.START_ERROR)
+"""Those of a container that did not start, which its image may cause."""
 _NO_ROOM: Final = "OutOf"
 """Prefix of the kubelet's reasons for a pod that does not fit on its node: `OutOfcpu`, `OutOfmemory`, `OutOfpods`."""
 
@@ -93,6 +95,12 @@ def failure_class(ended: DriverEnd) -> FailureClass:
         return FailureClass.INFRASTRUCTURE
     assert ended.exit_code is not None
     return _BY_EXIT_CODE.get(ended.exit_code, FailureClass.DRIVER)
+
+
+def was_taken_away(ended: DriverEnd) -> bool:
+    """Whether the cluster or somebody ended the driver: neither its document nor a server did."""
+    is_of_its_own = ended.reason in OUTAGES or ended.reason in NEVER_RAN
+    return ended.drained or (failure_class(ended) is FailureClass.INFRASTRUCTURE and not is_of_its_own)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
             pod_status.attempt(pod),
             hand_overs.handed_number(pod) if runs else observation.awaits_report,
         )
+    document = observation.validation.revision
+    document_age = now.monotonic - ages.notice("document", document and document.name, now).monotonic
     update_age = now.monotonic - ages.notice("update", update, now).monotonic
     known = replace(
         observation,
@@ -47,6 +49,7 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
         deletion_age=deletion_age,
         start_age=start_age,
         update_age=update_age,
+        document_age=document_age,
         trial_age=_trial_age(observation, ages, now),
     )
     before = driver_history(known)

@@ -4,7 +4,7 @@ It changes only with another part of the status, so it costs no write of its own
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from mainstem import reasons
 from mainstem.language.model.status.revision_history import KEPT_ENTRIES, RevisionOutcome
@@ -14,28 +14,13 @@ from mainstem_operator.decisions.health import updated
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.observed.conditions import TRUE, Condition, timestamp
 from mainstem_operator.observed.observation import Observation
-from mainstem_operator.observed.revision_entries import newest
-
-
-_NEVER_HEALTHY: Final = (RevisionOutcome.REJECTED, RevisionOutcome.REPLACED, RevisionOutcome.ROLLED_BACK)
+from mainstem_operator.observed.revision_entries import last_healthy, newest
 
 
 def is_progressing(status: Mapping[str, Any]) -> bool:
     """Whether the newest revision has been neither healthy nor failed yet."""
     entry = newest(status)
     return entry is not None and entry["outcome"] == RevisionOutcome.PROGRESSING
-
-
-def last_healthy(status: Mapping[str, Any], failed: str) -> str | None:
-    """The revision to return to if this one fails: the last one before that got all queries active. None if there is none,
-    or if that one had failed before it was replaced, or if it is this one, to which a rollback has returned.
-    """
-    for entry in status.get("history", ()):
-        if entry["outcome"] in _NEVER_HEALTHY or "endTime" not in entry:
-            continue
-        is_target = entry["outcome"] == RevisionOutcome.HEALTHY and entry["revision"] != failed
-        return str(entry["revision"]) if is_target else None
-    return None
 
 
 def protected(status: Mapping[str, Any]) -> frozenset[str]:

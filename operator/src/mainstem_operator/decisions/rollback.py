@@ -17,7 +17,7 @@ from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.setbacks import Setback, setback
 from mainstem_operator.observed.conditions import AT_REST, FALSE, TRUE, Condition, timestamp
 from mainstem_operator.observed.observation import Observation
-from mainstem_operator.observed.revision_entries import newest
+from mainstem_operator.observed.revision_entries import last_healthy, newest
 from mainstem_operator.observed.rollbacks import Rollback
 from mainstem_operator.validation.documents import DocumentChange, Revision
 
@@ -126,7 +126,7 @@ def _candidate(observation: Observation) -> str | None:
         return None
     if observation.body["spec"].get("suspend") or observation.deleting or observation.restart_requested:
         return None
-    return revisions.last_healthy(observation.status, wanted.name)
+    return last_healthy(observation.status, wanted.name)
 
 
 def _due(observation: Observation, before: DriverHistory) -> Setback | None:

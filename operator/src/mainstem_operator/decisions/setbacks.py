@@ -6,7 +6,12 @@ from typing import Any, Final, NamedTuple
 from mainstem import reasons
 from mainstem.language.model.status.states import OUTAGES, QueryState, is_active
 
-from mainstem_operator.decisions.failure_classes import OF_THE_DOCUMENT, FailureClass, failure_class
+from mainstem_operator.decisions.failure_classes import (
+    NEVER_RAN,
+    OF_THE_DOCUMENT,
+    FailureClass,
+    failure_class,
+)
 from mainstem_operator.decisions.health import queries_active, reported, updated
 from mainstem_operator.decisions.history import DriverHistory
 from mainstem_operator.decisions.start_deadlines import deadline
@@ -29,7 +34,6 @@ _PULL: Final = (
     reasons.ERR_IMAGE_NEVER_PULL,
     reasons.INVALID_IMAGE_NAME,
 )
-_NEVER_RAN: Final = (reasons.CONTAINER_CANNOT_RUN, reasons.START_ERROR)
 
 
 class Setback(NamedTuple):
@@ -76,7 +80,7 @@ def _ended(observation: Observation, before: DriverHistory, revision: Revision) 
     if ended is None or ended.drained or ended.outcome == "completed" or before.revision != revision.name:
         return None
     kind, failures = failure_class(ended), before.failures
-    if ended.reason in _NEVER_RAN:
+    if ended.reason in NEVER_RAN:
         return Setback(ended.reason, ended.message, at_once=failures.infrastructure >= REPEATEDLY)
     if kind is FailureClass.INFRASTRUCTURE:
         is_outage = ended.reason in OUTAGES

@@ -6,24 +6,54 @@ document, its successor starts with the document that ran last, and gets the cha
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from mainstem import reasons
 from mainstem.language.model.status.revision_history import RevisionOutcome
+from mainstem.language.model.status.states import QueryState
 
-from mainstem_operator.decisions.failure_classes import OF_THE_DOCUMENT, failure_class
+from mainstem_operator.decisions.failure_classes import (
+    OF_THE_DOCUMENT,
+    POLICIES,
+    FailureClass,
+    failure_class,
+    was_taken_away,
+)
+from mainstem_operator.decisions.health import reported
 from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
 from mainstem_operator.observed.preflights import Verdict
-from mainstem_operator.observed.revision_entries import is_healthy
+from mainstem_operator.observed.revision_entries import follows_healthy, is_healthy, newest
 from mainstem_operator.validation.documents import Revision
+
+
+MOST_SECONDS: Final = 600.0
+"""How long a changed document waits while the one before it is not healthy yet: it may be the remedy."""
 
 
 def may_remain(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
     """Whether the document that ran last may remain in use; asked before both documents are compared."""
-    status = written_status(body)
-    return status.get("phase") not in AT_REST and is_healthy(status, last_revision(body, pod))
+    status, last = written_status(body), last_revision(body, pod)
+    return status.get("phase") not in AT_REST and (is_healthy(status, last) or _may_get_healthy(status, last))
+
+
+def has_time(observation: Observation) -> bool:
+    """Whether a changed document waits for the one that ran last: that works, or was not healthy yet and has time left."""
+    last = last_revision(observation.body, observation.pod)
+    return is_healthy(observation.status, last) or observation.document_age <= MOST_SECONDS
+
+
+def _may_get_healthy(status: Mapping[str, Any], revision: str) -> bool:
+    """Whether the revision has replaced a healthy one, and nothing of it has failed."""
+    if not follows_healthy(status, revision) or status.get("phase") == "Failed":
+        return False
+    if any(query["state"] == QueryState.FAILED for query in status.get("queries", ())):
+        return False
+    entry, failure = newest(status) or {}, status.get("lastFailure")
+    if failure is None or failure["attempt"] < entry.get("attempt", 0):
+        return True
+    return not POLICIES[FailureClass(failure["class"])].spends_budget
 
 
 def is_unchecked(observation: Observation) -> bool:
@@ -38,7 +68,9 @@ def is_unchecked(observation: Observation) -> bool:
         return False
     before = driver_history(replace(observation, unchecked=True))
     is_refused = _is_refused(observation.status, observation.wanted_name)
-    return before.revision == current.name and _works(before, current, is_refused=is_refused)
+    was_healthy = is_healthy(observation.status, current.name)
+    may_work = was_healthy or is_refused or _was_taken_away(observation, before)
+    return before.revision == current.name and may_work and _works(before, current, is_refused=is_refused)
 
 
 def _can_be_checked(observation: Observation, current: Revision) -> bool:
@@ -53,6 +85,15 @@ def _can_be_checked(observation: Observation, current: Revision) -> bool:
     # A driver of an older release reports no revision, and takes no document over: then a preflight pod checks the document.
     has_reported = "revision" in observation.status.get("reported", {})
     return (has_reported or preflight is not None) and may_remain(observation.body, observation.pod)
+
+
+def _was_taken_away(observation: Observation, before: DriverHistory) -> bool:
+    """Whether the document that ran last had no time to get healthy: its driver was ended from outside, or starts. One whose pod was
+    deleted before it ran is no such driver, because the operator itself may have replaced it.
+    """
+    has_run = observation.status.get("phase") != "Draining" or reported(observation.status, before.attempt)
+    is_from_outside = has_run if before.ended is None else was_taken_away(before.ended)
+    return is_from_outside and has_time(observation)
 
 
 def _is_refused(status: Mapping[str, Any], wanted: str | None) -> bool:

@@ -115,6 +115,8 @@ class Observer:
         running, wanted = self._running(observation), observation.wanted
         if wanted is None:
             return observation
+        if running is None:
+            observation = replace(observation, preflight=preflights.required(observation))
         is_guarded = checkpoints.guarded(observation)
         remains = (
             observation.is_alive or is_guarded or unchecked.may_remain(observation.body, observation.pod)

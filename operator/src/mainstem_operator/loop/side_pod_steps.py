@@ -24,7 +24,7 @@ from mainstem_operator.manifests import objects
 from mainstem_operator.manifests.preflight_pod import preflight_pod
 from mainstem_operator.manifests.trial_pod import trial_pod
 from mainstem_operator.observed import pod_status, preflights
-from mainstem_operator.observed.observation import Observation
+from mainstem_operator.observed.observation import Observation, last_revision
 from mainstem_operator.observed.rejections import FailedPod
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.documents import DocumentChange, Revision
@@ -58,6 +58,7 @@ class SidePodSteps:
         if trial is None:
             return False
         wanted, running = self._documents()
+        assert running is not None
         change = self.observation.change or DocumentChange()
         pod = trial_pod(self.observation.body, trial, wanted, running, change, self.settings)
         return await self._start(cache, trial.identity, pod)
@@ -71,15 +72,20 @@ class SidePodSteps:
         if preflight is None:
             return False
         body, identity = self.observation.body, preflight.identity
-        pod = preflight_pod(body, identity, *self._documents(), self.settings, attempt=attempt)
+        pod = preflight_pod(
+            body, identity, *self._documents(), self.settings, against=self._against(), attempt=attempt
+        )
         return await self._start(cache, identity, pod)
 
-    def _documents(self) -> tuple[Revision, Revision]:
-        """The changed document, and the one that runs."""
-        wanted, running = self.observation.validation.revision, self.observation.current
+    def _documents(self) -> tuple[Revision, Revision | None]:
+        """The changed document, and the one that runs; None if that is not known."""
+        wanted = self.observation.validation.revision
         assert wanted is not None
-        assert running is not None
-        return wanted, running
+        return wanted, self.observation.current
+
+    def _against(self) -> str:
+        """The revision that runs."""
+        return last_revision(self.observation.body, self.observation.pod)
 
     async def _stop(self, cache: SidePodCache, pod: Object) -> bool:
         try:
@@ -122,8 +128,12 @@ class SidePodSteps:
         cache.observe(created)
         # Each of them adds a document, although it may never run. New executors mount that of the driver's start.
         driver = self.cache.pod
-        in_use = [wanted.name, *([pod_status.revision(driver)] if driver is not None else [])]
-        await apply.prune(self.cluster, body, running, self.settings, in_use=in_use)
+        in_use = [
+            wanted.name,
+            *([pod_status.revision(driver)] if driver is not None else []),
+        ]
+        if running is not None:
+            await apply.prune(self.cluster, body, running, self.settings, in_use=in_use)
 
     def _warn(self, error: Exception) -> None:
         about = self.observation.body["metadata"]

@@ -19,9 +19,10 @@ def preflight_pod(
     body: Mapping[str, Any],
     identity: str,
     wanted: Revision,
-    running: Revision,
+    running: Revision | None,
     settings: Settings,
     *,
+    against: str,
     attempt: int,
 ) -> Object:
     """The pod that runs `mainstem driver --preflight-against` with both documents.
@@ -30,8 +31,9 @@ def preflight_pod(
         body: the resource of the pipeline.
         identity: which preflight it is.
         wanted: the changed document.
-        running: the document that runs; what only that needs may be gone already.
+        running: the document that runs, if it is known; what only that needs may be gone already.
         settings: the settings of the operator.
+        against: the name of the revision that runs.
         attempt: the driver start number that the next driver would have: with an older one the owner of the checkpoints refuses it.
     """
     file, beside = (f"{DOCUMENT_DIR}/{key}" for key in (DOCUMENT_KEY, RUNNING_KEY))
@@ -42,6 +44,7 @@ def preflight_pod(
         ("driver", file, "--preflight-against", beside),
         LONGEST_SECONDS,
         wanted.pipeline.spec.driver.service_account_name or driver_name(body["metadata"]["name"]),
+        against,
         attempt,
         sidecars=True,
         waits_for_running=False,

@@ -41,6 +41,7 @@ class SidePod(NamedTuple):
         arguments: the command line.
         seconds: when Kubernetes ends it.
         account: the service account.
+        running: the name of the revision that runs.
         attempt: the driver start number that it has.
         sidecars: whether it has the further containers of the user's template.
         waits_for_running: whether it starts only once the Secrets exist that only the running document names.
@@ -52,21 +53,22 @@ class SidePod(NamedTuple):
     arguments: Sequence[str]
     seconds: int
     account: str
+    running: str
     attempt: int = 0
     sidecars: bool = False
     waits_for_running: bool = True
 
 
 def side_pod(
-    body: Mapping[str, Any], side: SidePod, wanted: Revision, running: Revision, settings: Settings
+    body: Mapping[str, Any], side: SidePod, wanted: Revision, running: Revision | None, settings: Settings
 ) -> Object:
-    """The pod of a pipeline, from the changed document and the one that runs."""
+    """The pod of a pipeline, from the changed document and the one that runs; None if that is not known."""
     new = driver_pod(body, wanted, settings, attempt=side.attempt, run="")
-    old = driver_pod(body, running, settings, attempt=side.attempt, run="")
+    old = driver_pod(body, running, settings, attempt=side.attempt, run="") if running is not None else None
     spec, container = new["spec"], command_container(new)
     mounted = mounts(container, _NOT_MOUNTED)
     sidecars = [each for each in spec["containers"] if side.sidecars and each["name"] != DRIVER_CONTAINER]
-    beside = _secrets_beside(container, old, optional=not side.waits_for_running)
+    beside = _secrets_beside(container, old, optional=not side.waits_for_running) if old is not None else []
     container |= {"args": list(side.arguments), "volumeMounts": [*mounted, *(mount for mount, _ in beside)]}
     document = next(each["name"] for each in mounted if each["mountPath"] == DOCUMENT_DIR)
     theirs = [mount for each in sidecars for mount in each.get("volumeMounts", ())]
@@ -81,7 +83,7 @@ def side_pod(
         | {
             "containers": [container, *sidecars],
             "volumes": [
-                {"name": document, "projected": {"sources": _documents(body, wanted, running)}},
+                {"name": document, "projected": {"sources": _documents(body, wanted.name, side.running)}},
                 *volumes,
                 *(volume for _, volume in beside),
             ],
@@ -102,14 +104,17 @@ def _metadata(body: Mapping[str, Any], side: SidePod, driver: Object) -> Object:
     }
 
 
-def _documents(body: Mapping[str, Any], wanted: Revision, running: Revision) -> list[Object]:
-    """Both documents in one folder, so that both find the same modules, and can share a Spark session."""
+def _documents(body: Mapping[str, Any], wanted: str, running: str) -> list[Object]:
+    """Both documents in one folder, so that both find the same modules, and can share a Spark session. Somebody may have deleted
+    the one that runs.
+    """
     pipeline = body["metadata"]["name"]
     return [
         {
             "configMap": {
-                "name": revision_name(pipeline, revision.name),
+                "name": revision_name(pipeline, revision),
                 "items": [{"key": DOCUMENT_KEY, "path": file}],
+                **({"optional": True} if revision == running else {}),
             }
         }
         for revision, file in ((wanted, DOCUMENT_KEY), (running, RUNNING_KEY))

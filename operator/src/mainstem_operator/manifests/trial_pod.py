@@ -53,6 +53,7 @@ def trial_pod(
         _arguments(wanted, chosen, change),
         int(seconds(chosen.timeout)) + _MARGIN_SECONDS,
         _account(body, wanted, running),
+        running.name,
     )
     return side_pod(body, side, wanted, running, settings)
 

@@ -49,6 +49,7 @@ class Observation:
         preflight: that check of the document; None if it needs none, because a driver checks it, or none works.
         progress_age: seconds since the newest revision began; a pause that it cannot have caused begins them again.
         update_age: seconds since the operator noticed that a running driver has to take another document over.
+        document_age: seconds since the operator noticed the document.
         refused: why the API server rejects the driver pod, or a name that it needs; None if it does not.
         now: the time.
         settings: the operator's settings.
@@ -87,6 +88,7 @@ class Observation:
     preflight: Preflight | None = None
     progress_age: float = 0.0
     update_age: float = 0.0
+    document_age: float = 0.0
     refused: Refusal | None = None
     failure: StepFailure | None = None
     created: datetime | None = None

@@ -54,12 +54,12 @@ def main(file: str, running: str, *, verbose: bool) -> int:
 
 
 def _graph(file: str) -> "Graph | None":
-    """The graph of the document that runs; None if this image refuses it, as one of another release may."""
+    """The graph of the document that runs; None if this image refuses it, as one of another release may, or if it is gone."""
     from mainstem.language.document import read
 
     try:
         return read(file).graph
-    except SpecInvalid:
+    except (SpecInvalid, NotReady):
         return None
 
 

@@ -17,6 +17,7 @@ from mainstem_operator.observed import pod_status, preflights
 from mainstem_operator.observed.conditions import AT_REST, DOCUMENT_APPLIED, FALSE, Condition
 from mainstem_operator.observed.observation import Observation, last_revision
 from mainstem_operator.observed.preflights import Preflight, Verdict
+from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import Revision
 
 
@@ -33,17 +34,25 @@ def required(observation: Observation) -> Preflight | None:
         return None
     if observation.refused_changes or observation.finally_refused or not _is_compared(observation):
         return None
-    if (why := _why(observation, wanted)) is None:
+    why, is_there = _why(observation, wanted), observation.preflight_pod.pod is not None
+    if why is None and not is_there:
         return None
-    preflight = _polled(observation, _identity(observation, wanted), why)
+    preflight = _polled(observation, _identity(observation, wanted), why or "")
+    if why is None and preflight.is_open:  # a verdict holds also once the driver that hung has ended
+        return None
     is_kept = preflight.verdict is Verdict.REFUSED and observation.status.get("phase") not in AT_REST
-    return preflight if is_kept or unchecked.may_remain(body, observation.pod) else None
+    remains = unchecked.may_remain(body, observation.pod) and unchecked.has_time(observation)
+    return preflight if is_kept or remains else None
 
 
 def _is_compared(observation: Observation) -> bool:
-    """Whether the document is compared with the one that ran last, and that does not end by itself."""
+    """Whether the document is compared with the one that ran last, and that does not end by itself. If the one of a running driver is
+    not known, as one that the operator's rules refuse by now, nothing can be compared, and no driver could start with it.
+    """
     current = observation.current
-    return current is not None and observation.change is not None and not current.ends
+    if current is None:
+        return observation.is_alive
+    return observation.change is not None and not current.ends
 
 
 def _why(observation: Observation, wanted: Revision) -> str | None:
@@ -109,6 +118,8 @@ def document_waits(observation: Observation) -> tuple[Condition, ...]:
     running = last_revision(observation.body, observation.pod)
     lives = observation.pod is not None and pod_status.running(observation.pod)
     remains = f"revision {running} runs on" if lives else f"the next driver starts with revision {running}"
+    if not is_healthy(observation.status, running):
+        remains += f", for {unchecked.MOST_SECONDS / 60:g} minutes at most, because it has not been healthy"
     if not preflight.message:
         pod = preflight_name(observation.body["metadata"]["name"])
         message = (
@@ -124,8 +135,12 @@ _AGAIN: Final = "The operator checks again a minute after each end without a res
 
 
 def goes_on(observation: Observation) -> bool:
-    """Whether a preflight has neither ended nor any trouble: then a requested restart waits, because the new driver may be one."""
+    """Whether a preflight has neither ended nor any trouble: then a requested restart waits, because the new driver may be one.
+    It waits in any case if the document that runs is not known: only the changed one could start.
+    """
     preflight = _awaited(observation)
+    if observation.current is None:
+        return observation.awaits_preflight
     return preflight is not None and not preflight.message
 
 

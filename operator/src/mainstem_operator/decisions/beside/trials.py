@@ -182,9 +182,7 @@ def _new(
 def _why_skipped(observation: Observation) -> str:
     """Why there is nothing to try a changed document against; empty if there is."""
     pod, running = observation.pod, observation.running_revision
-    if (
-        not observation.unchecked
-    ):  # otherwise the next driver starts with the document before, which is healthy
+    if not observation.unchecked:  # otherwise the next driver starts with the document before
         if pod is None or not pod_status.running(pod):
             return "no driver runs"
         if why := _not_healthy(observation, running):

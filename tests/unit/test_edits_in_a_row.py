@@ -1,0 +1,202 @@
+"""A second edit, before the first one was healthy or has failed: what works is the pipeline, not only its last document."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mainstem_operator.observed import pod_status
+from mainstem_operator.observed.ages import Ages
+from unit.operator_steps import SPEC, body, ended, revision
+from unit.test_operator_model import CHANGED, LAKE, Life
+from unit.test_preflights import shown
+from unit.test_unchecked_documents import healthy
+
+
+NEEDS_ANOTHER_DRIVER = {**SPEC, **LAKE}
+TAKEN_OVER = {**SPEC, "restart": {"policy": "Never"}}
+FIRST, SECOND, THIRD = (revision(body(each)).name for each in (CHANGED, NEEDS_ANOTHER_DRIVER, TAKEN_OVER))
+Event = Callable[[Life], None]
+
+
+def edited_twice(*happened: Event, second: dict[str, Any] = NEEDS_ANOTHER_DRIVER) -> Life:
+    """A healthy pipeline whose driver has applied a first edit, of which not every query runs yet, when a second one comes."""
+    life = healthy()
+    life.changes(CHANGED)
+    life.the_driver_takes_over(touched="a")
+    assert [each["outcome"] for each in life.status["history"]] == ["Progressing", "Healthy"]
+    life.changes(second)
+    for happens in happened:
+        happens(life)
+    return life
+
+
+def runs_on(life: Life) -> bool:
+    """Whether the driver runs with the first edit, and nobody ends it."""
+    assert life.pod is not None
+    is_untouched = pod_status.running(life.pod) and not pod_status.leaving(life.pod)
+    return is_untouched and life.status["revision"] == FIRST
+
+
+def next_driver(life: Life) -> str:
+    """The revision of the driver that follows, after any pause."""
+    for _ in range(3):
+        life.time_passes(60)
+        if life.pod is not None and pod_status.leaving(life.pod):
+            life.the_pod_vanishes(heard=True)
+    assert life.pod is not None
+    assert not pod_status.over(life.pod)
+    return pod_status.revision(life.pod)
+
+
+def test_a_second_edit_that_only_a_new_driver_can_apply_is_checked_by_a_pod() -> None:
+    life = edited_twice()
+    assert runs_on(life)
+    assert life.preflight_pod is not None
+    assert shown(life)[1] == "Applying"
+    ends = f"until then revision {FIRST} runs on, for 10 minutes at most, because it has not been healthy"
+    assert shown(life)[2].endswith(ends)
+    life.the_preflight_ends((0, False))
+    assert not runs_on(life)
+    assert next_driver(life) == SECOND
+
+
+def test_a_second_edit_that_a_pod_refuses_replaces_nothing() -> None:
+    life = edited_twice(lambda life: life.the_preflight_ends((3, False)))
+    life.time_passes(40_000)
+    assert runs_on(life)
+    assert shown(life, "SpecValid")[0] == "False"
+
+
+def test_a_driver_that_hangs_with_a_second_edit_is_replaced_only_once_a_pod_has_checked_it() -> None:
+    life = edited_twice(second=TAKEN_OVER)
+    life.time_passes(301)
+    assert runs_on(life)
+    assert life.preflight_pod is not None
+    life.the_preflight_ends((0, False))
+    assert next_driver(life) == THIRD
+
+
+def test_a_third_edit_is_checked_like_the_second_one() -> None:
+    life = edited_twice(second=TAKEN_OVER)
+    life.the_driver_takes_over(touched="a")
+    assert [each["outcome"] for each in life.status["history"]] == ["Progressing", "Replaced", "Healthy"]
+    life.changes(NEEDS_ANOTHER_DRIVER)
+    assert life.pod is not None
+    assert not pod_status.leaving(life.pod)
+    assert life.preflight_pod is not None
+
+
+@pytest.mark.parametrize("second", [NEEDS_ANOTHER_DRIVER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        lambda life: life.the_pod_vanishes(heard=True),
+        lambda life: life.the_pod_is_evicted(),
+        lambda life: life.the_driver_ends((0, "drained")),
+        lambda life: life.the_driver_ends((6, "interrupted")),
+    ],
+    ids=["vanishes", "evicted", "drained", "interrupted"],
+)
+def test_a_driver_that_ends_through_no_fault_of_the_first_edit_is_followed_by_one_with_it(
+    ends: Event, second: dict[str, Any]
+) -> None:
+    assert next_driver(edited_twice(ends, second=second)) == FIRST
+
+
+@pytest.mark.parametrize("second", [NEEDS_ANOTHER_DRIVER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("end", [(1, None), (137, None), (3, "failed"), (4, "failed"), (5, "failed")])
+def test_a_second_edit_is_the_remedy_of_a_first_one_whose_driver_fails(
+    end: tuple[int, str | None], second: dict[str, Any]
+) -> None:
+    life = edited_twice(second=CHANGED)
+    life.changes(second, asleep=True)
+    life.the_driver_ends(end)
+    assert next_driver(life) == revision(body(second)).name
+
+
+def test_a_failure_of_the_document_that_worked_is_none_of_the_first_edit() -> None:
+    life = healthy()
+    life.the_driver_ends((1, None))
+    life.time_passes(60)
+    life.the_container_starts()
+    life.the_driver_reports(["Idle", "Idle"])
+    assert life.status["restarts"] == 1
+    life.changes(CHANGED)
+    life.the_driver_takes_over(touched="a")
+    life.changes(NEEDS_ANOTHER_DRIVER)
+    assert runs_on(life)
+    assert life.preflight_pod is not None
+
+
+def fails_of_its_own(end: dict[str, Any]) -> Event:
+    def happens(life: Life) -> None:
+        life.follows = None
+        life.transplant(end)
+        life.turns()
+
+    return happens
+
+
+a_server_that_never_answers = fails_of_its_own(ended(body(), 5, "failed", "BrokerUnreachable"))
+a_container_that_never_starts = fails_of_its_own(ended(body(), 128, why="StartError"))
+
+
+@pytest.mark.parametrize("second", [NEEDS_ANOTHER_DRIVER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("stays", [a_server_that_never_answers, a_container_that_never_starts])
+def test_a_second_edit_is_the_remedy_of_a_first_one_whose_driver_never_runs(
+    stays: Event, second: dict[str, Any]
+) -> None:
+    assert next_driver(edited_twice(stays, second=second)) == revision(body(second)).name
+
+
+@pytest.mark.parametrize("starts", [False, True], ids=["runs", "has-no-node"])
+def test_a_second_edit_waits_for_ten_minutes_at_most(starts: bool) -> None:
+    """No node has room for a pod beside a driver that takes too much: the second edit may be what helps."""
+    life = edited_twice()
+    if starts:
+        life.the_driver_ends((0, "drained"))
+        assert next_driver(life) == FIRST
+    life.time_passes(301)
+    assert life.pod is not None
+    assert not pod_status.leaving(life.pod)
+    life.time_passes(301)
+    assert next_driver(life) == SECOND
+
+
+def test_an_operator_that_starts_meanwhile_gives_the_check_its_time() -> None:
+    life = edited_twice(second=CHANGED)
+    life.time_passes(540)
+    life.changes(NEEDS_ANOTHER_DRIVER)
+    life.time_passes(60)
+    life.ages = Ages()
+    life.time_passes(60)
+    assert runs_on(life)
+    assert life.preflight_pod is not None
+
+
+def test_a_second_edit_is_the_remedy_of_a_first_one_whose_pod_was_overdue() -> None:
+    """The operator ends that pod for the second edit, and does not return to the first one."""
+    life = edited_twice(lambda life: life.the_driver_ends((0, "drained")), second=CHANGED)
+    life.time_passes(60)
+    life.time_passes(1800)
+    assert life.status["phase"] == "Failed"
+    life.changes(NEEDS_ANOTHER_DRIVER)
+    life.time_passes(1)
+    assert life.pod is not None
+    assert pod_status.revision(life.pod) == SECOND
+
+
+def test_a_second_edit_that_a_pod_has_refused_is_no_remedy_of_a_driver_that_hung() -> None:
+    life = edited_twice(second=TAKEN_OVER)
+    life.time_passes(301)
+    life.the_preflight_ends((3, False))
+    life.the_driver_ends((137, None))
+    assert next_driver(life) == FIRST
+
+
+def test_a_second_edit_is_the_remedy_of_a_first_one_whose_query_fails() -> None:
+    life = edited_twice(second=CHANGED)
+    life.changes(NEEDS_ANOTHER_DRIVER, asleep=True)
+    life.the_driver_reports(["Failed", "Idle"])
+    life.the_driver_ends((0, "drained"))
+    assert next_driver(life) == SECOND
