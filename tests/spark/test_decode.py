@@ -1,6 +1,8 @@
 """What counts as a record and what does not: a table of both, in each of the three ways to treat the bad ones."""
 
 import datetime as dt
+import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -257,7 +259,8 @@ def test_a_failed_stream_names_the_file(streamed: Callable[..., dict[str, Any]],
     )
 
 
-WIDE = "s STRING, a ARRAY<INT>, n BIGINT, api_token INT, o STRUCT<x INT>, l ARRAY<STRUCT<a: INT>>"
+WIDE = """s STRING, a ARRAY<INT>, n BIGINT, api_token INT, o STRUCT<x INT>, l ARRAY<STRUCT<a: INT>>,
+    m MAP<STRING, STRUCT<a: DATE>>, d ARRAY<STRUCT<o: STRUCT<b: ARRAY<STRUCT<c: INT>>>>>, k ARRAY<STRUCT<api_key: INT>>"""
 NAMED = {
     b'{"a":[1,null],"n":"12 apples"}': "the column 'n' must be BIGINT, but its value is '12 apples'",
     b'{"n":"' + b"y" * 5000 + b'"}': f"the column 'n' must be BIGINT, but its value is '{'y' * 40}...'",
@@ -266,6 +269,12 @@ NAMED = {
     b'{"o":{"x":"q"}}': "the column 'o.x' must be INT, but its value is 'q'",
     b'{"o":[1]}': "the column 'o' must be STRUCT<x: INT>, but its value is '[1]'",
     b'{"l":[{"a":1},5]}': "the column 'l' must be ARRAY<STRUCT<a: INT>>, but its value is '[{\"a\":1},5]'",
+    b'{"l":[{"a":1},null,{"a":"x"}]}': "the column 'l.element.a' must be INT, but its value is 'x'",
+    b'{"m":{"u":{"a":"2024-01-31"},"v":{"a":"today"}}}': "the column 'm.value.a' must be DATE, such as 2024-01-31, but its value is 'today'",
+    b'{"m":{"v":[2]}}': "the column 'm' must be MAP<STRING, STRUCT<a: DATE>>, but its value is '{\"v\":[2]}'",
+    b'{"d":[{},{"o":{"b":[{"c":1},{"c":2.5}]}}]}': "the column 'd.element.o.b.element.c' must be INT, but its value is '2.5'",
+    b'{"k":[{"api_key":"hunter2"}]}': "the column 'k.element.api_key' must be INT, but its value is '*****'",
+    b'{"k":["hunter2"]}': "the column 'k' must be ARRAY<STRUCT<api_key: INT>>, but its value is '*****'",
     b'{"s":"' + b"z" * 100: f'not valid JSON: \'{{"s":"{"z" * 34}...\'',
     b'{"s":'
     + b"[" * 1200
@@ -291,6 +300,38 @@ def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
     )
     assert max(map(len, errors)) < 250
     assert not any("hunter2" in error for error in errors)
+
+
+_FULL_DEPTH = pytest.mark.full(
+    gate="spark/test_decode.py::test_a_value_that_does_not_fit_is_named_at_every_depth"
+)
+NESTINGS = {
+    "s": ("STRUCT<f: {}>", '{{"f":{}}}', ".f"),
+    "a": ("ARRAY<{}>", "[{}]", ".element"),
+    "m": ("MAP<STRING, {}>", '{{"k":{}}}', ".value"),
+}
+
+
+@pytest.mark.parametrize("depth", [2, pytest.param(3, marks=_FULL_DEPTH)])
+def test_a_value_that_does_not_fit_is_named_at_every_depth(spark: SparkSession, depth: int) -> None:
+    """The shortest path that shows the value: Spark makes a whole column null, or only the part that does not fit."""
+    columns = {}
+    shapes = (itertools.product("sam", repeat=size) for size in range(1, depth + 1))
+    for shape in itertools.chain.from_iterable(shapes):
+        kind, value = "INT", '"x"'
+        for each in reversed(shape):
+            kind, value = NESTINGS[each][0].format(kind), NESTINGS[each][1].format(value)
+        columns["".join(shape)] = kind, value
+    schema = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
+    raws = [f'{{"{name}":{value}}}'.encode() for name, (_, value) in columns.items()]
+    letters = DecodedRecords(records(spark, raws), treated("deadLetter", schema), "src").dead_letters()
+    errors = [row.error for row in letters.orderBy("offset").collect()]
+    for name, error in zip(columns, errors, strict=True):
+        path = f"{name}{''.join(NESTINGS[each][2] for each in name)}"
+        named = re.match(r"the column '([^']*)' must be .*, but its value is '.*x", error)
+        assert named is not None, error
+        assert path.startswith(named[1])
+        assert named[1] != name or "s" not in name, "a field of a struct is named itself"
 
 
 def test_the_pattern_of_the_options_is_the_expected_format(spark: SparkSession) -> None:

@@ -133,19 +133,52 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
         null_items: list[Column] = []  # a null item may also be in the record itself
         for field in schema.fields[:_MAX_COLUMNS]:
             parsed, value = record.getField(field.name), raw.getItem(field.name)
-            if isinstance(field.dataType, StructType):
-                inner.append(_in_object(parsed, field.dataType, value, line, f"{within}{field.name}."))
-            elif isinstance(field.dataType, ArrayType):
+            if _has_fields(field.dataType):
+                inner.append(_inside(parsed, field.dataType, value, line, f"{within}{field.name}"))
+            if isinstance(field.dataType, ArrayType):
                 empty = F.exists(parsed, lambda item: item.isNull())
                 null_items.append(_misfit(field, empty, value, line, within))
             unfit = _is_unfit(parsed, field, line)
             own.append(_misfit(field, unfit, value, line, within))
         return F.concat(*inner, F.array(*own, *null_items)) if inner else F.array(*own, *null_items)
 
-    return F.coalesce(
-        bound(fields_as_texts(text, line.options), misfits),
-        F.array().cast("array<struct<message:string,value:string>>"),
+    return _or_none(bound(fields_as_texts(text, line.options), misfits))
+
+
+def _has_fields(kind: DataType) -> bool:
+    """Whether a type has fields of its own, at any depth: they are examined one by one."""
+    if isinstance(kind, ArrayType):
+        return _has_fields(kind.elementType)
+    return isinstance(kind, StructType) or (isinstance(kind, MapType) and _has_fields(kind.valueType))
+
+
+def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, name: str) -> Column:
+    """The misfits among the fields of a value, of the elements of an array, or of the values of a map, as an array.
+
+    Args:
+        parsed: the value.
+        kind: its type, which has fields.
+        text: its text in the record.
+        line: the record.
+        name: its path, such as `a.element` or `m.value`.
+    """
+    if isinstance(kind, StructType):
+        return _in_object(parsed, kind, text, line, f"{name}.")
+    if isinstance(kind, MapType):
+        values, inner, each = F.map_values(parsed), kind.valueType, f"{name}.value"
+        texts = F.map_values(fields_as_texts(text, line.options))
+    else:
+        assert isinstance(kind, ArrayType)
+        values, inner, each = parsed, kind.elementType, f"{name}.element"
+        texts = F.from_json(text, ArrayType(StringType()), dict(line.options))
+    return _or_none(
+        F.flatten(F.zip_with(values, texts, lambda value, raw: _inside(value, inner, raw, line, each)))
     )
+
+
+def _or_none(misfits: Column) -> Column:
+    """The misfits; an empty array if the text cannot be read."""
+    return F.coalesce(misfits, F.array().cast("array<struct<message:string,value:string>>"))
 
 
 def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
@@ -158,7 +191,7 @@ def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
 def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within: str) -> Column:
     """The message about a column and its value if the value does not fit, else null."""
     name = f"{within}{field.name}"
-    value = F.lit("*****") if _CREDENTIAL.search(name) else raw
+    value = F.lit("*****") if _CREDENTIAL.search(f"{name} {named(field.dataType)}") else raw
     message = F.lit(f"the column {name!r} must be {_form(field.dataType, line.options)}, but its value is ")
     return F.when(unfit & raw.isNotNull(), F.struct(message.alias("message"), value.alias("value")))
 
