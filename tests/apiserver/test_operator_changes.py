@@ -64,6 +64,7 @@ def test_a_failed_driver_restarts_with_the_earlier_document_until_the_change_is_
     assert ours.condition("CheckpointCompatible")["status"] == "False"
     ours.reports(attempt=2)
     ours.change(**windowed("5 minutes", onChange="keep"))
+    ours.passes_preflight()  # the driver has not reported that it can apply a document
     ours.await_driver_deletion()
     ours.ends(0, "drained")
     third = ours.runs(3)

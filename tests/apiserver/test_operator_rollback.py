@@ -79,7 +79,7 @@ def test_a_query_that_fails_after_a_change_gets_the_healthy_document_in_the_same
     ours.reports("Failed", reason="SinkRefused", message="no such table", reported={"revision": second})
     is_rolled_back(ours)
     until(lambda: wanted(ours) == first)
-    assert list(handed(ours)) == [f"1-{first}.yaml"]
+    assert set(handed(ours)) == {f"1-{first}.yaml", "1.number"}
     message = ours.condition("RolledBack")["message"]
     assert f"revision {second} failed: SinkRefused: show: no such table" in message
     ours.reports(reported={"revision": first})
@@ -90,7 +90,11 @@ def test_a_query_that_fails_after_a_change_gets_the_healthy_document_in_the_same
     ours.change(restartNonce="again")
     ours.await_driver_deletion()
     ours.ends(0, "drained")
-    assert ours.runs(2).metadata.annotations["mainstem.dev/revision"] == second
+    assert ours.runs(2).metadata.annotations["mainstem.dev/revision"] == first, (
+        "it works, and checks the other one"
+    )
+    ours.reports(attempt=2, reported={"revision": first})
+    until(lambda: wanted(ours, 2) == second)
     ours.reports(attempt=2, reported={"revision": second})
     until(lambda: ours.condition("Ready")["status"] == "True")
     assert outcomes(ours) == ["Healthy", "Healthy", "RolledBack", "Healthy"]
@@ -129,7 +133,7 @@ def test_the_document_of_the_healthy_revision_stays_while_unhealthy_ones_come_an
     last = kept
     for number in range(3, 10):
         ours.change(**weight(number))
-        until(lambda before=last: wanted(ours) != before)  # type: ignore[misc]
+        until(lambda before=last: wanted(ours) not in {"", before})  # type: ignore[misc]
         last = wanted(ours)
         ours.reports("Starting", reported={"revision": last})
         until(lambda now=last: ours.status["revision"] == now)  # type: ignore[misc]
@@ -149,7 +153,7 @@ def test_a_changed_document_waits_for_the_report_of_a_driver_that_starts(ours: O
     pod = ours.runs()
     ours.change(**weight(3))
     until(lambda: ours.condition("DocumentApplied")["reason"] == "Applying")
-    assert "once it has reported" in ours.condition("DocumentApplied")["message"]
+    assert "once a query runs" in ours.condition("DocumentApplied")["message"]
     ours.reports("Starting", reported={"revision": pod.metadata.annotations["mainstem.dev/revision"]})
     until(lambda: wanted(ours))
     assert ours.pod(1).metadata.deletion_timestamp is None
