@@ -46,8 +46,9 @@ def nothing(_ours: Ours) -> None:
 
 
 def kubelet_ends_the_driver(ours: Ours) -> None:
-    """A driver whose deletion is asked for drains and ends."""
-    if any(pod.metadata.deletion_timestamp for pod in ours.pods()):
+    """A driver whose deletion is asked for drains and ends; a pod beside it that goes is none of its business."""
+    drivers = (pod for pod in ours.pods() if pod.metadata.name == f"{ours.name}-driver")
+    if any(pod.metadata.deletion_timestamp for pod in drivers):
         ours.ends(0, "drained")
 
 

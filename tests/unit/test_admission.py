@@ -175,6 +175,26 @@ async def added(operator: Operator, resource: kopf.Body) -> None:
     await operator.pipeline_seen(uid=str(resource.meta.uid), body=resource, event=event, type="ADDED")
 
 
+class Fails(Reconciles):
+    """Stands for a reconciler whose connection is closed."""
+
+    async def reconcile(self, cache: PipelineCache, _: Any) -> Plan:
+        raise RuntimeError("Session is closed")
+
+
+def test_an_operator_that_ends_reports_no_pipeline_as_failed() -> None:
+    async def work() -> None:
+        operator, resource, errors = operator_with(Fails()), pipeline(1), []
+        operator._log_error = lambda *error: errors.append(error)  # type: ignore[method-assign]
+        loop = operator._loop_for("uid-1", resource)
+        assert await operator._turn(loop, resource, 0) == (None, False)
+        await operator.ended()
+        assert await operator._turn(loop, resource, 0) == (None, False)
+        assert len(errors) == 1
+
+    run(work())
+
+
 def test_a_new_pipeline_enters_the_queue_once() -> None:
     async def work() -> None:
         reconciles, resource, clock = Reconciles(), pipeline(1), asyncio.get_running_loop()

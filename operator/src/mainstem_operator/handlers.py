@@ -52,6 +52,7 @@ class Operator:
         self._turns = FairTurns(_AT_A_TIME, _OF_ONE_NAMESPACE, _SLOW_SECONDS)
         self._validators = validators or Validators()
         self._admission = AdmissionQueue()
+        self._has_ended = False
         self._log = structlog.get_logger(component="operator")
 
     def register(self, registry: kopf.OperatorRegistry) -> None:
@@ -74,7 +75,8 @@ class Operator:
         await self._validators.start()
 
     async def ended(self, **_: Any) -> None:
-        """Disconnect."""
+        """Disconnect. Turns that are under way fail by that, which is no error of a pipeline."""
+        self._has_ended = True
         self._validators.close()
         if self._cluster is not None:
             await self._cluster.close()
@@ -203,8 +205,9 @@ class Operator:
                 loop.busy_since = time.monotonic()
                 plan = await self._reconciler.reconcile(loop.pipeline, lambda event: _post(body, event))
         except Exception as error:  # noqa: BLE001 - no error ends the loop
-            RECONCILES.labels(result="error").inc()
-            self._log_error(body, error, failures)
+            if not self._has_ended:
+                RECONCILES.labels(result="error").inc()
+                self._log_error(body, error, failures)
             return None, False
         finally:
             loop.busy_since = None
