@@ -248,9 +248,11 @@ def test_a_query_does_not_stop_for_an_empty_checkpoint_whose_folder_has_rows(cha
         taken = changing.query("a")["to"]
         elsewhere = [{"name": "out", "parquet": {"path": str(changing.stage.folder / "new")}}]
         again, more = {"checkpoint": {"generation": 2}}, changing.query("b")
-        for refused in ([changing.query("a", **again)], [more | {"to": taken}]):
+        views = [{"name": "fixed", "sql": "SELECT 1L AS value"}]
+        once = [{"name": "once", "from": "fixed", "to": taken}]
+        for refused in ([changing.query("a", **again)], [more | {"to": taken}], once):
             with pytest.raises(NotReady) as unready:
-                changing.apply(run, changing.spec(*refused))
+                changing.apply(run, changing.spec(*refused, views=views))
             assert unready.value.reason == "SinkFolderTaken"
         last = run["a"].batch or 0
         run.until(lambda: (run["a"].batch or 0) > last + 1)

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from mainstem import logs
 from mainstem.changes.transition import Step, Transition, renewed, transition
-from mainstem.dataframes.batch_query import BatchQuery
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.status.query_progress import QueryProgress
@@ -144,7 +143,7 @@ def _taken(
     errors = {}
     for each in queries:
         plan = built[each.query.name]
-        if each.query.name in moved and not isinstance(plan, BatchQuery):
+        if each.query.name in moved:
             try:
                 starter.refuse_taken(each, plan)
             except NotReady as error:
