@@ -1,24 +1,21 @@
 """A second edit, before the first one was healthy or has failed: what works is the pipeline, not only its last document."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from mainstem_operator.observed import pod_status
 from mainstem_operator.observed.ages import Ages
 from unit.operator_steps import SPEC, body, ended, revision
-from unit.test_operator_model import CHANGED, LAKE, Life
-from unit.test_preflights import shown
+from unit.test_operator_model import CHANGED, Life
+from unit.test_preflights import NEW, OTHER, Event, runs_on, shown
 from unit.test_unchecked_documents import healthy
 
 
-NEEDS_ANOTHER_DRIVER = {**SPEC, **LAKE}
 TAKEN_OVER = {**SPEC, "restart": {"policy": "Never"}}
-FIRST, SECOND, THIRD = (revision(body(each)).name for each in (CHANGED, NEEDS_ANOTHER_DRIVER, TAKEN_OVER))
-Event = Callable[[Life], None]
+FIRST, THIRD = (revision(body(each)).name for each in (CHANGED, TAKEN_OVER))
 
 
-def edited_twice(*happened: Event, second: dict[str, Any] = NEEDS_ANOTHER_DRIVER) -> Life:
+def edited_twice(*happened: Event, second: dict[str, Any] = OTHER) -> Life:
     """A healthy pipeline whose driver has applied a first edit, of which not every query runs yet, when a second one comes."""
     life = healthy()
     life.changes(CHANGED)
@@ -28,13 +25,6 @@ def edited_twice(*happened: Event, second: dict[str, Any] = NEEDS_ANOTHER_DRIVER
     for happens in happened:
         happens(life)
     return life
-
-
-def runs_on(life: Life) -> bool:
-    """Whether the driver runs with the first edit, and nobody ends it."""
-    assert life.pod is not None
-    is_untouched = pod_status.running(life.pod) and not pod_status.leaving(life.pod)
-    return is_untouched and life.status["revision"] == FIRST
 
 
 def next_driver(life: Life) -> str:
@@ -50,27 +40,27 @@ def next_driver(life: Life) -> str:
 
 def test_a_second_edit_that_only_a_new_driver_can_apply_is_checked_by_a_pod() -> None:
     life = edited_twice()
-    assert runs_on(life)
+    assert runs_on(life, FIRST)
     assert life.preflight_pod is not None
     assert shown(life)[1] == "Applying"
     ends = f"until then revision {FIRST} runs on, for 10 minutes at most, because it has not been healthy"
     assert shown(life)[2].endswith(ends)
     life.the_preflight_ends((0, False))
-    assert not runs_on(life)
-    assert next_driver(life) == SECOND
+    assert not runs_on(life, FIRST)
+    assert next_driver(life) == NEW
 
 
 def test_a_second_edit_that_a_pod_refuses_replaces_nothing() -> None:
     life = edited_twice(lambda life: life.the_preflight_ends((3, False)))
     life.time_passes(40_000)
-    assert runs_on(life)
+    assert runs_on(life, FIRST)
     assert shown(life, "SpecValid")[0] == "False"
 
 
 def test_a_driver_that_hangs_with_a_second_edit_is_replaced_only_once_a_pod_has_checked_it() -> None:
     life = edited_twice(second=TAKEN_OVER)
     life.time_passes(301)
-    assert runs_on(life)
+    assert runs_on(life, FIRST)
     assert life.preflight_pod is not None
     life.the_preflight_ends((0, False))
     assert next_driver(life) == THIRD
@@ -80,13 +70,13 @@ def test_a_third_edit_is_checked_like_the_second_one() -> None:
     life = edited_twice(second=TAKEN_OVER)
     life.the_driver_takes_over(touched="a")
     assert [each["outcome"] for each in life.status["history"]] == ["Progressing", "Replaced", "Healthy"]
-    life.changes(NEEDS_ANOTHER_DRIVER)
+    life.changes(OTHER)
     assert life.pod is not None
     assert not pod_status.leaving(life.pod)
     assert life.preflight_pod is not None
 
 
-@pytest.mark.parametrize("second", [NEEDS_ANOTHER_DRIVER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
 @pytest.mark.parametrize(
     "ends",
     [
@@ -103,7 +93,7 @@ def test_a_driver_that_ends_through_no_fault_of_the_first_edit_is_followed_by_on
     assert next_driver(edited_twice(ends, second=second)) == FIRST
 
 
-@pytest.mark.parametrize("second", [NEEDS_ANOTHER_DRIVER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
 @pytest.mark.parametrize("end", [(1, None), (137, None), (3, "failed"), (4, "failed"), (5, "failed")])
 def test_a_second_edit_is_the_remedy_of_a_first_one_whose_driver_fails(
     end: tuple[int, str | None], second: dict[str, Any]
@@ -123,8 +113,8 @@ def test_a_failure_of_the_document_that_worked_is_none_of_the_first_edit() -> No
     assert life.status["restarts"] == 1
     life.changes(CHANGED)
     life.the_driver_takes_over(touched="a")
-    life.changes(NEEDS_ANOTHER_DRIVER)
-    assert runs_on(life)
+    life.changes(OTHER)
+    assert runs_on(life, FIRST)
     assert life.preflight_pod is not None
 
 
@@ -141,7 +131,7 @@ a_server_that_never_answers = fails_of_its_own(ended(body(), 5, "failed", "Broke
 a_container_that_never_starts = fails_of_its_own(ended(body(), 128, why="StartError"))
 
 
-@pytest.mark.parametrize("second", [NEEDS_ANOTHER_DRIVER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
 @pytest.mark.parametrize("stays", [a_server_that_never_answers, a_container_that_never_starts])
 def test_a_second_edit_is_the_remedy_of_a_first_one_whose_driver_never_runs(
     stays: Event, second: dict[str, Any]
@@ -160,17 +150,17 @@ def test_a_second_edit_waits_for_ten_minutes_at_most(starts: bool) -> None:
     assert life.pod is not None
     assert not pod_status.leaving(life.pod)
     life.time_passes(301)
-    assert next_driver(life) == SECOND
+    assert next_driver(life) == NEW
 
 
 def test_an_operator_that_starts_meanwhile_gives_the_check_its_time() -> None:
     life = edited_twice(second=CHANGED)
     life.time_passes(540)
-    life.changes(NEEDS_ANOTHER_DRIVER)
+    life.changes(OTHER)
     life.time_passes(60)
     life.ages = Ages()
     life.time_passes(60)
-    assert runs_on(life)
+    assert runs_on(life, FIRST)
     assert life.preflight_pod is not None
 
 
@@ -180,10 +170,10 @@ def test_a_second_edit_is_the_remedy_of_a_first_one_whose_pod_was_overdue() -> N
     life.time_passes(60)
     life.time_passes(1800)
     assert life.status["phase"] == "Failed"
-    life.changes(NEEDS_ANOTHER_DRIVER)
+    life.changes(OTHER)
     life.time_passes(1)
     assert life.pod is not None
-    assert pod_status.revision(life.pod) == SECOND
+    assert pod_status.revision(life.pod) == NEW
 
 
 def test_a_second_edit_that_a_pod_has_refused_is_no_remedy_of_a_driver_that_hung() -> None:
@@ -196,7 +186,7 @@ def test_a_second_edit_that_a_pod_has_refused_is_no_remedy_of_a_driver_that_hung
 
 def test_a_second_edit_is_the_remedy_of_a_first_one_whose_query_fails() -> None:
     life = edited_twice(second=CHANGED)
-    life.changes(NEEDS_ANOTHER_DRIVER, asleep=True)
+    life.changes(OTHER, asleep=True)
     life.the_driver_reports(["Failed", "Idle"])
     life.the_driver_ends((0, "drained"))
-    assert next_driver(life) == SECOND
+    assert next_driver(life) == NEW

@@ -177,8 +177,7 @@ class Life(RuleBasedStateMachine):
         observed = replace(observed, change=self.compared(runs, observed.wanted))
         if guarded(observed) and not observed.rolled_back:
             observed = replace(observed, refused_changes=in_use(observed, observed.change))
-        if observed.change is not None or runs is None:
-            observed = replace(observed, preflight=preflights.required(observed))
+        observed = replace(observed, preflight=preflights.required(observed))
         return replace(observed, unchecked=unchecked.is_unchecked(observed))
 
     def known(self, name: str) -> Revision | None:

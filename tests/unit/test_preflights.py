@@ -64,11 +64,14 @@ def shown(life: Life, kind: str = "DocumentApplied") -> tuple[str, str, str]:
     return condition["status"], condition["reason"], condition["message"]
 
 
-def runs_on(life: Life) -> bool:
+def runs_on(life: Life, revision: str = OLD) -> bool:
     """Whether the driver runs with the document before, and nobody ends it."""
     assert life.pod is not None
     is_untouched = pod_status.running(life.pod) and not pod_status.leaving(life.pod)
-    return is_untouched and (pod_status.handed_revision(life.pod), life.status["revision"]) == (OLD, OLD)
+    return is_untouched and (pod_status.handed_revision(life.pod), life.status["revision"]) == (
+        revision,
+        revision,
+    )
 
 
 def is_replaced(life: Life) -> bool:

@@ -40,9 +40,9 @@ def with_ages(observation: Observation, ages: Ages, now: Moment) -> Observation:
             pod_status.attempt(pod),
             hand_overs.handed_number(pod) if runs else observation.awaits_report,
         )
+    update_age = now.monotonic - ages.notice("update", update, now).monotonic
     document = observation.validation.revision
     document_age = now.monotonic - ages.notice("document", document and document.name, now).monotonic
-    update_age = now.monotonic - ages.notice("update", update, now).monotonic
     known = replace(
         observation,
         report_age=report_age,

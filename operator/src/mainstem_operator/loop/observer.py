@@ -115,8 +115,6 @@ class Observer:
         running, wanted = self._running(observation), observation.wanted
         if wanted is None:
             return observation
-        if running is None:
-            observation = replace(observation, preflight=preflights.required(observation))
         is_guarded = checkpoints.guarded(observation)
         remains = (
             observation.is_alive or is_guarded or unchecked.may_remain(observation.body, observation.pod)
@@ -127,8 +125,8 @@ class Observer:
                 checkpoints.in_use(observation, change) if is_guarded and not observation.rolled_back else ()
             )
             observation = replace(observation, change=change, refused_changes=in_use)
-            observation = replace(observation, preflight=preflights.required(observation))
-            observation = replace(observation, unchecked=unchecked.is_unchecked(observation))
+        observation = replace(observation, preflight=preflights.required(observation))
+        observation = replace(observation, unchecked=unchecked.is_unchecked(observation))
         return replace(observation, difference=await self._difference(cache, observation, wanted))
 
     def _running(self, observation: Observation) -> Revision | None:

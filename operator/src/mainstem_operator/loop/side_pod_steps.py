@@ -128,10 +128,7 @@ class SidePodSteps:
         cache.observe(created)
         # Each of them adds a document, although it may never run. New executors mount that of the driver's start.
         driver = self.cache.pod
-        in_use = [
-            wanted.name,
-            *([pod_status.revision(driver)] if driver is not None else []),
-        ]
+        in_use = [wanted.name, *([pod_status.revision(driver)] if driver is not None else [])]
         if running is not None:
             await apply.prune(self.cluster, body, running, self.settings, in_use=in_use)
 

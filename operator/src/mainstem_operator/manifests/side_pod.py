@@ -44,7 +44,7 @@ class SidePod(NamedTuple):
         running: the name of the revision that runs.
         attempt: the driver start number that it has.
         sidecars: whether it has the further containers of the user's template.
-        waits_for_running: whether it starts only once the Secrets exist that only the running document names.
+        waits_for_running: whether it starts only once the running document exists, and the Secrets that only this names.
     """
 
     name: str
@@ -64,11 +64,13 @@ def side_pod(
 ) -> Object:
     """The pod of a pipeline, from the changed document and the one that runs; None if that is not known."""
     new = driver_pod(body, wanted, settings, attempt=side.attempt, run="")
-    old = driver_pod(body, running, settings, attempt=side.attempt, run="") if running is not None else None
     spec, container = new["spec"], command_container(new)
     mounted = mounts(container, _NOT_MOUNTED)
     sidecars = [each for each in spec["containers"] if side.sidecars and each["name"] != DRIVER_CONTAINER]
-    beside = _secrets_beside(container, old, optional=not side.waits_for_running) if old is not None else []
+    beside = []
+    if running is not None:
+        old = driver_pod(body, running, settings, attempt=side.attempt, run="")
+        beside = _secrets_beside(container, old, optional=not side.waits_for_running)
     container |= {"args": list(side.arguments), "volumeMounts": [*mounted, *(mount for mount, _ in beside)]}
     document = next(each["name"] for each in mounted if each["mountPath"] == DOCUMENT_DIR)
     theirs = [mount for each in sidecars for mount in each.get("volumeMounts", ())]
@@ -83,7 +85,7 @@ def side_pod(
         | {
             "containers": [container, *sidecars],
             "volumes": [
-                {"name": document, "projected": {"sources": _documents(body, wanted.name, side.running)}},
+                {"name": document, "projected": {"sources": _documents(body, wanted, side)}},
                 *volumes,
                 *(volume for _, volume in beside),
             ],
@@ -104,20 +106,21 @@ def _metadata(body: Mapping[str, Any], side: SidePod, driver: Object) -> Object:
     }
 
 
-def _documents(body: Mapping[str, Any], wanted: str, running: str) -> list[Object]:
-    """Both documents in one folder, so that both find the same modules, and can share a Spark session. Somebody may have deleted
-    the one that runs.
-    """
-    pipeline = body["metadata"]["name"]
+def _documents(body: Mapping[str, Any], wanted: Revision, side: SidePod) -> list[Object]:
+    """Both documents in one folder, so that both find the same modules, and can share a Spark session."""
+    pipeline, optional = body["metadata"]["name"], {} if side.waits_for_running else {"optional": True}
     return [
         {
             "configMap": {
                 "name": revision_name(pipeline, revision),
                 "items": [{"key": DOCUMENT_KEY, "path": file}],
-                **({"optional": True} if revision == running else {}),
+                **more,
             }
         }
-        for revision, file in ((wanted, DOCUMENT_KEY), (running, RUNNING_KEY))
+        for revision, file, more in (
+            (wanted.name, DOCUMENT_KEY, {}),
+            (side.running, RUNNING_KEY, optional),
+        )
     ]
 
 

@@ -142,7 +142,7 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
             own.append(_misfit(field, unfit, value, line, within))
         return F.concat(*inner, F.array(*own, *null_items)) if inner else F.array(*own, *null_items)
 
-    return _or_none(bound(fields_as_texts(text, line.options), misfits))
+    return _or_empty(bound(fields_as_texts(text, line.options), misfits))
 
 
 def _has_fields(kind: DataType) -> bool:
@@ -171,12 +171,12 @@ def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, name: str
         assert isinstance(kind, ArrayType)
         values, inner, each = parsed, kind.elementType, f"{name}.element"
         texts = F.from_json(text, ArrayType(StringType()), dict(line.options))
-    return _or_none(
+    return _or_empty(
         F.flatten(F.zip_with(values, texts, lambda value, raw: _inside(value, inner, raw, line, each)))
     )
 
 
-def _or_none(misfits: Column) -> Column:
+def _or_empty(misfits: Column) -> Column:
     """The misfits; an empty array if the text cannot be read."""
     return F.coalesce(misfits, F.array().cast("array<struct<message:string,value:string>>"))
 
