@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import pyarrow
 import pytest
 from deltalake import write_deltalake
-from harness.sampling import only
 from harness.supervisor_loop import Stage, Turning
 from mainstem.changes import Effect, compare
 from mainstem.errors import NotReady
@@ -430,11 +429,10 @@ def outcomes(
     return run(cases, "after")
 
 
-IN_THE_GATE = ("another key of the same name",)
-"""One that Spark misreads without a word. `test_changed_documents.py` starts one that is refused."""
-
-
-@pytest.mark.parametrize("name", only(CHANGES, IN_THE_GATE))
+@pytest.mark.full(
+    gate="spark/test_changed_documents.py::test_a_query_with_another_window_is_refused_and_writes_nothing_while_the_others_run"
+)
+@pytest.mark.parametrize("name", CHANGES)
 def test_the_second_run_has_the_expected_rows_or_reason(outcomes: dict[str, Outcome], name: str) -> None:
     expected, outcome = CHANGES[name].expected, outcomes[name]
     if isinstance(expected, str):

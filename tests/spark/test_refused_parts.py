@@ -170,7 +170,9 @@ def test_where_every_query_is_rejected_none_starts(spark: SparkSession, tmp_path
     assert len(error.value.problems) == 3
 
 
-@pytest.mark.full(gate="spark/test_unready.py::test_a_run_in_a_process_starts_ready_queries_unless_strict")
+@pytest.mark.full(
+    gate="spark/test_unready.py::test_a_run_in_a_process_starts_the_ready_queries_that_it_names"
+)
 def test_a_run_in_a_process_starts_valid_queries_unless_strict(tmp_path: Path) -> None:
     """With `--strict` nothing runs; without, what can; the exit code is that of a refused document."""
     one_row(tmp_path)

@@ -33,7 +33,9 @@ def rows(folder: Path) -> list[str]:
     return sorted(pyarrow.dataset.dataset(folder, format="parquet").to_table()["value"].to_pylist())
 
 
-@pytest.mark.full(gate="spark/test_unready.py::test_a_run_in_a_process_starts_ready_queries_unless_strict")
+@pytest.mark.full(
+    gate="spark/test_unready.py::test_a_run_in_a_process_starts_the_ready_queries_that_it_names"
+)
 def test_a_suspended_query_does_not_run_and_a_selected_query_runs_alone(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.txt").write_text("a\nb\n", encoding="utf-8")

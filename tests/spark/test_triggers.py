@@ -240,7 +240,7 @@ def committed(status: QueryProgress) -> int:
 @pytest.mark.parametrize(
     "chosen",
     [
-        {"beside-rarely"},  # the one that leaves commits out
+        pytest.param({"beside-rarely"}, marks=pytest.mark.full),  # the one that leaves commits out
         {"continuous"},  # it needs all cores
         pytest.param(set(TRIGGERS) - {"continuous"}, marks=pytest.mark.full),
     ],

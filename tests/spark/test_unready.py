@@ -203,8 +203,9 @@ def test_where_no_query_is_ready_the_run_reports_each_reason(spark: SparkSession
     assert "'second': source 'gone': nothing exists at /gone" in error.value.message
 
 
-def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -> None:
-    """With `--strict` nothing runs; without it the ready queries that `--query` names run; the exit code is NOT_READY."""
+@pytest.fixture
+def partly_ready(tmp_path: Path) -> tuple[Path, list[str]]:
+    """The file of a document with queries that are not ready, and the arguments that name all of them but one."""
     head = pipeline_head("some")
     pipeline_spec = spec(tmp_path, called("nowhere:f"))
     pipeline_spec["sources"].append({"name": "gone", "files": {"path": f"{tmp_path}/gone"}})
@@ -212,14 +213,30 @@ def test_a_run_in_a_process_starts_ready_queries_unless_strict(tmp_path: Path) -
     last = {**last, "suspend": True}  # its name on the command line outweighs that
     absent, unnamed = {**first, "name": "absent", "from": "gone"}, {**first, "name": "unnamed"}
     pipeline_spec["queries"] = [first, lacking, last, absent, unnamed]
-    named = [f"--query={query['name']}" for query in (first, lacking, last, absent)]
     pipeline_spec["checkpoints"] = {"location": f"{tmp_path}/checkpoints"}
     file = tmp_path / "some.yaml"
     file.write_text(json.dumps(head | {"spec": pipeline_spec}))
+    return file, [f"--query={query['name']}" for query in (first, lacking, last, absent)]
+
+
+@pytest.mark.full(
+    gate="spark/test_unready.py::test_a_run_in_a_process_starts_the_ready_queries_that_it_names"
+)
+def test_a_strict_run_in_a_process_starts_nothing(
+    partly_ready: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    file, _ = partly_ready
     with DriverProcess(file, tmp_path / "strict", arguments=("--strict",), env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "no module 'nowhere'" in driver.stderr
     assert not (tmp_path / "checkpoints").exists()
+
+
+def test_a_run_in_a_process_starts_the_ready_queries_that_it_names(
+    partly_ready: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    """The exit code is NOT_READY."""
+    file, named = partly_ready
     with DriverProcess(file, tmp_path / "run", arguments=(*named,), env=SHORT_LIVED) as driver:
         assert driver.wait(300) == 5, driver.stderr[-3000:]
         assert "query 'lacking' is not ready: function 'parse': no module 'nowhere'" in driver.stderr
