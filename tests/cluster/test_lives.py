@@ -216,7 +216,7 @@ def test_a_change_reaches_the_running_driver_and_restarts_only_what_it_concerns(
     assert "the previous document remains in use" in refused["message"]
     after = pipeline.status()
     assert (after["phase"], after["attempt"], uid(pipeline)) == ("Running", 1, pod)
-    assert {query["state"] for query in after["queries"]} == {"Running"}
+    assert {query["state"] for query in after["queries"]} <= {"Running", "Idle"}
 
 
 def rolled_back(pipeline: Pipeline, reason: str) -> dict[str, Any]:
@@ -407,7 +407,8 @@ def test_a_dead_driver_leaves_no_stale_number(pipeline: Pipeline) -> None:
     pipeline.kubectl("exec", f"{pipeline.name}-driver", "--", "python", "-c", KILL)
     pipeline.phase("BackingOff", 120)
     # Of two writers one may have to write again: the phase may be there a moment before the numbers go.
-    within(30, "no number", lambda: pipeline.status()["summary"] == {"queries": "1 stopped"})
+    within(30, "no number", lambda: pipeline.status()["summary"].keys() == {"queries", "lastCommitTime"})
+    assert pipeline.status()["summary"]["queries"] == "1 stopped"
     status = pipeline.status()
     assert status["restarts"] == 1
     assert status["lastTermination"]["reason"] in ("JvmLost", "Killed", "Error")
