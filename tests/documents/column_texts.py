@@ -15,6 +15,12 @@ from mainstem.language.sql.scope import UNKNOWN, ColumnSet, Lookup
 TAKEN: Final = [
     line
     for line in r"""
+SELECT parse_json(carrier):price::decimal(5, 2) AS price, parse_json(dest):['a b'][0].c FROM departures
+SELECT window(time_hour, '1 hour') AS w, carrier, count(*) AS n FROM departures GROUP BY window(time_hour, '1 hour'), carrier
+SELECT window, count(*) AS n FROM (SELECT window(time_hour, '1 hour') AS window FROM departures) GROUP BY window
+SELECT offset, values, table, stream FROM (SELECT 1 AS offset, 2 AS values, 3 AS table, 4 AS stream FROM departures)
+SELECT offset, count(DISTINCT values) FROM (SELECT 1 AS offset, 2 AS values FROM departures) GROUP BY offset ORDER BY offset
+SELECT first_value(carrier, true), corr(DISTINCT dep_delay, distance), shuffle(array(1, 2), 3) FROM departures
 SELECT CARRIER, Departures.Dest, D.origin FROM departures d JOIN (SELECT 1 AS x) Departures2 ON TRUE JOIN (SELECT 'a' AS dest) departures ON TRUE
 SELECT carrier AS a, a || 'x' AS b, upper(b) AS c FROM departures
 SELECT carrier AS a, a FROM departures

@@ -82,6 +82,13 @@ TOO_MANY_OCCURRENCES: Final = document_problem(
     " each read the previous view twice double the reads.",
     "Write the view that is read often to a table, by a query of its own, and read that table.",
 )
+SQL_NOT_READ: Final = document_problem(
+    "SqlNotRead",
+    "*Warning*: Mainstem cannot read the SQL of a view from the place that the message shows, so it checks no relation, column, "
+    "aggregate or join of this view, and a later change of it is compared as text. Spark checks it at the start.",
+    "Look for a typing error. [SQL](sql.md#what-is-not-read) has what Mainstem does not read, and what to write instead. "
+    "`mainstem preflight` shows what Spark finds.",
+)
 UNUSED_SOURCE: Final = document_problem(
     "UnusedSource",
     "*Warning*: no query reads a source or view.",

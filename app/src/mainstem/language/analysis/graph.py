@@ -12,7 +12,7 @@ from mainstem.language.model.views import View
 from mainstem.language.sql import logical_plan, planner
 from mainstem.language.sql.facts import UNREAD, Facts, read
 from mainstem.language.sql.logical_plan import Node
-from mainstem.language.sql.text import has_word
+from mainstem.language.sql.text import has_watermark
 
 
 class Graph:
@@ -172,7 +172,7 @@ class Graph:
             return True
         views = [self.views[name] for name in self.closure(relation) if name in self.views]
         return any(
-            view.watermark is not None or view.python is not None or has_word(view.sql or "", "watermark")
+            view.watermark is not None or view.python is not None or has_watermark(view.sql or "")
             for view in views
         )
 

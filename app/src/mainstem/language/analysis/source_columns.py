@@ -1,12 +1,11 @@
 """Finds the column names of a source that are known without Spark."""
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from mainstem.language.analysis.avro_schemas import record_fields
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
-from mainstem.language.sql.parser import TooMuchWork, parse
+from mainstem.language.sql.parser import NotReadable, parse
 
 
 def complete_names(source: Source) -> list[str] | None:
@@ -61,7 +60,7 @@ def ddl_types(ddl: str) -> dict[str, str] | None:
 def _definitions(ddl: str) -> list[exp.ColumnDef] | None:
     try:
         trees = parse(f"CREATE TABLE t ({ddl})")
-    except (SqlglotError, RecursionError, TooMuchWork):
+    except NotReadable:
         return None
     schema = trees[0].this if trees and isinstance(trees[0], exp.Create) else None
     if not isinstance(schema, exp.Schema):

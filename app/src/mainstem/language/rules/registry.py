@@ -112,6 +112,7 @@ MEANING: tuple[Rule, ...] = (
     expectations.quarantines,
     relations.unread,
     relations.fault_tolerance,
+    sql_names.unread,
     sql_names.columns,
     sql_names.ambiguous_columns,
     sql_names.functions,

@@ -15,14 +15,14 @@ from sqlglot import exp
 
 from mainstem import reasons
 from mainstem.language.sql.builtins import GRAMMAR
-from mainstem.language.sql.parser import parse
+from mainstem.language.sql.parser import NotReadable, parse
 from mainstem.language.sql.text import (
     SqlRefusal,
     forbidden_calls,
-    has_word,
     statement,
     table_queries,
     unended,
+    unread_relation,
 )
 
 
@@ -33,8 +33,6 @@ FILE_FORMATS: Final = frozenset(
     ["avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"]
 )
 """File formats that Spark's SQL can read by path."""
-_UNREADABLE: Final = ("stream", "table", "watermark")
-"""Words after which Spark may read a relation that sqlglot does not find."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,13 @@ class Facts:
         references: the relations that the text reads, in its order; None if sqlglot cannot read the text.
         refusals: the parts that a text must not contain.
         tree: sqlglot's tree; None if sqlglot cannot read the text.
+        unread: offset of the first character that sqlglot cannot read; None if it can read the text, or need not.
     """
 
     references: tuple[Reference, ...] | None
     refusals: tuple[SqlRefusal, ...]
     tree: exp.Expr | None
+    unread: int | None = None
 
 
 UNREAD: Final = Facts(None, (), None)
@@ -82,16 +82,23 @@ def read(sql: str) -> Facts:
     tables = table_queries(sql)
     try:
         trees = parse(unended(_as_from(sql, tables)))
-    except Exception:  # noqa: BLE001 - after any error of the parser Spark decides about the text
-        return Facts(None, refusals, None)
+    except NotReadable as error:  # Spark decides about the text
+        return Facts(None, refusals, None, error.offset)
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (SqlRefusal(message, reasons.NOT_A_QUERY), *refusals), None)
     refusals += tuple(_files_read(tree)) if tree is not None else ()
-    if not isinstance(tree, _QUERIES) or has_word(_as_from(sql, tables), *_UNREADABLE):
-        return Facts(None, refusals, None)
-    return Facts(_references(tree, {name for _, name in tables}), refusals, tree)
+    unread = unread_relation(_as_from(sql, tables))
+    if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree):
+        return Facts(None, refusals, None, unread or 0)
+    references = _references(tree, {name for _, name in tables})
+    return Facts(references, refusals, tree, 0 if references is None else None)
+
+
+def _selects_nothing(tree: exp.Expr) -> bool:
+    """Whether a SELECT has no columns for sqlglot: for Spark the word behind it is one, as in `SELECT from t`."""
+    return any(not select.expressions for select in tree.find_all(exp.Select))
 
 
 def _as_from(sql: str, tables: list[tuple[int, int]]) -> str:
@@ -105,7 +112,7 @@ def subquery(predicate: str) -> bool:
     """Whether a predicate certainly contains a subquery; never raises."""
     try:
         trees = parse(f"SELECT 1 WHERE ({predicate}\n)")
-    except Exception:  # noqa: BLE001 - as above
+    except NotReadable:
         return False
     return len(trees) == 1 and sum(1 for _ in trees[0].find_all(exp.Query)) > 1
 

@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
 from sqlglot.parsers.spark import SparkParser
 
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
+from mainstem.language.sql.names import with_names
 
 
 MAX_STEPS: Final = 50_000
@@ -25,15 +27,31 @@ MAX_TYPE_ARGUMENTS: Final = 128
 """The most uses of `ARRAY<`, `MAP<` or `STRUCT<` in a text: the parser searches the end of each nested one again."""
 
 _DIALECT: Final = Spark()
+_START: Final = Token.string("")
 _TYPES: Final = frozenset(SparkParser.TYPE_TOKENS) - {TokenType.IDENTIFIER, TokenType.VAR}
 
 
+_REWRITTEN: Final = frozenset(
+    {"approx_percentile", "get_json_object", "percentile", "percentile_approx", "uuid"}
+)
+"""Functions of which sqlglot leaves out or rewrites an argument; they stay calls with their arguments as they are."""
+
+
 def _spark_only(functions: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: build for name, build in functions.items() if name.lower() in BUILTINS | GRAMMAR}
+    names = (BUILTINS | GRAMMAR) - _REWRITTEN
+    return {name: build for name, build in functions.items() if name.lower() in names}
 
 
-class TooMuchWork(ValueError):
-    """Parsing the text could take too long."""
+class NotReadable(ValueError):
+    """sqlglot cannot read the text, or it could take too long.
+
+    Attributes:
+        offset: offset of the first character that could not be read.
+    """
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.offset = offset
 
 
 if not hasattr(SparkParser.parse, "__code__"):
@@ -50,12 +68,27 @@ class _Parser(SparkParser):
     FUNCTION_PARSERS = _spark_only(SparkParser.FUNCTION_PARSERS)
     NO_PAREN_FUNCTION_PARSERS = _spark_only(SparkParser.NO_PAREN_FUNCTION_PARSERS)
     FUNC_TOKENS = SparkParser.FUNC_TOKENS | {TokenType.APPLY}
+    COLON_IS_VARIANT_EXTRACT = True
     steps = 0
+
+    @property
+    def offset(self) -> int:
+        """The offset of the token at which the parser stands; that of the last one at the end of the text."""
+        return (self._curr or self._prev or _START).start
+
+    def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:
+        """The node of an expression; Spark knows which arguments a function takes, but no argument may get lost."""
+        if not isinstance(expression, exp.Func):
+            return super().validate_expression(expression, args)
+        name = expression.sql_name()
+        if args and len(args) > len(expression.arg_types) and not expression.is_var_len_args:
+            return exp.Anonymous(this=name, expressions=args)
+        return expression
 
     def _advance(self, times: int = 1) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
-            raise TooMuchWork("the parser tries too many readings of the text")
+            raise NotReadable("the parser tries too many readings of the text")
         super()._advance(times)
 
 
@@ -63,16 +96,23 @@ def parse(sql: str) -> list[exp.Expr]:
     """The statements of a text.
 
     Raises:
-        SqlglotError: sqlglot does not understand the text.
-        RecursionError: the text is nested too deep for sqlglot.
-        TooMuchWork: the text exceeds the limit.
+        NotReadable: sqlglot does not understand the text, it is nested too deep for sqlglot, or it exceeds the limit.
     """
-    tokens = _DIALECT.tokenize(sql)
+    try:
+        tokens = with_names(_DIALECT.tokenize(sql))
+    except SqlglotError as error:
+        raise NotReadable(str(error)) from error
     if sum(token.token_type is TokenType.PIPE_GT for token in tokens) > MAX_PIPES:
-        raise TooMuchWork(f"more than {MAX_PIPES} |> operators")
+        raise NotReadable(f"more than {MAX_PIPES} |> operators")
     if _type_arguments(tokens) > MAX_TYPE_ARGUMENTS:
-        raise TooMuchWork(f"more than {MAX_TYPE_ARGUMENTS} types with arguments")
-    return [tree for tree in _Parser(dialect=_DIALECT).parse(tokens, sql) if tree is not None]
+        raise NotReadable(f"more than {MAX_TYPE_ARGUMENTS} types with arguments")
+    parser = _Parser(dialect=_DIALECT)
+    try:
+        return [tree for tree in parser.parse(tokens, sql) if tree is not None]
+    except NotReadable:
+        raise
+    except Exception as error:  # sqlglot raises errors of many kinds, also IndexError and RecursionError
+        raise NotReadable(str(error), parser.offset) from error
 
 
 def _type_arguments(tokens: Sequence[Token]) -> int:

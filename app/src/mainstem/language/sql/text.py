@@ -106,6 +106,13 @@ _TABLE: Final = re.compile(
     r"(?=[`\w])",
     re.IGNORECASE,
 )
+_READS: Final = re.compile(
+    # A function of a table; a relation behind FROM or JOIN, whatever its name; a relation or query in a list or in brackets.
+    r"(?<!\.)\b((?:table|stream)\s*\()|\b(?:from|join|lateral)\s+((?:table|stream)(?:\s+|(?=`))[`\w])|"
+    r"(?:\A|[(,]|=>|\b(?:union|except|minus|intersect|all))\s*((?:table|stream)\s+(?!(?:as|from)\b)[`\w])",
+    re.IGNORECASE,
+)
+_WATERMARK: Final = re.compile(r"(?<![\w.])watermark\b(?!`).*?\bdelay\s+of\b", re.IGNORECASE | re.DOTALL)
 _BEFORE_QUERY: Final = re.compile(
     r"(?:\A|\b(?:union|except|minus|intersect)(?:\s+(?:all|distinct))?|(?:\A|[^\w`\s]|\b(?:as|in|exists|from|join))\s*\()"
     r"[\s(]*\Z",
@@ -124,9 +131,18 @@ def table_queries(sql: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in matches if _BEFORE_QUERY.search(text[:start])]
 
 
-def has_word(sql: str, *words: str) -> bool:
-    """Whether the code of the text contains one of the words."""
-    return re.search(rf"\b(?:{'|'.join(words)})\b", code(sql), re.IGNORECASE) is not None
+def unread_relation(sql: str) -> int | None:
+    """The offset at which the text may read a relation that sqlglot does not find: by TABLE(t), STREAM t, or t WATERMARK ... DELAY OF.
+
+    None if there is none.
+    """
+    match = _READS.search(code(sql)) or _WATERMARK.search(code(sql))
+    return match.start(match.lastindex or 0) if match else None
+
+
+def has_watermark(sql: str) -> bool:
+    """Whether the text may have a watermark of its own."""
+    return _WATERMARK.search(code(sql)) is not None
 
 
 def statement(sql: str) -> SqlRefusal | None:

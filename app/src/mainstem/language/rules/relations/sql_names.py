@@ -12,10 +12,24 @@ from mainstem.language.sql.columns import UnresolvedName
 from mainstem.language.sql.facts import unknown_calls
 
 
+_NOT_READ: Final = (
+    "Mainstem cannot read the SQL from here, and checks nothing of this view; only Spark checks it: `mainstem preflight` shows "
+    "what it finds"
+)
 _MOST_SHOWN: Final = 20
 """Columns that a message lists."""
 _MOST_COMPARED: Final = 200
 """Columns that are compared to find the most similar name."""
+
+
+def unread(context: Context) -> Iterator[Problem]:
+    """A warning: SQL of a view that cannot be read without Spark, so that nothing of it is checked."""
+    for index, view in enumerate(context.spec.views):
+        facts = context.graph.facts[view.name]
+        if facts.unread is not None and not facts.refusals:
+            yield context.problem(
+                ("views", index, "sql"), _NOT_READ, reasons.SQL_NOT_READ, offset=facts.unread, warning=True
+            )
 
 
 def columns(context: Context) -> Iterator[Problem]:
