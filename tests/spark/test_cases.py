@@ -1,6 +1,7 @@
 """`mainstem test` on a real Spark: input, state and messages of cases."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -349,6 +350,73 @@ def test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit(
     [(graph, environment)] = asked
     assert (graph.spec.connections, graph.spec.checkpoints.location) == ((), "checkpoints")
     assert environment.code == sample.parent
+
+
+SHOUTED = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: StreamingPipeline
+metadata: {{name: shouted}}
+spec:
+  timeZone: {zone}
+  sources: [{{name: words, files: {{path: ./in, format: json, schema: "word STRING"}}}}]
+  functions: [{{name: loud, python: {{function: "shouting:loud", returns: STRING}}}}]
+  views: [{{name: shouts, sql: SELECT {sql} AS word FROM words}}]
+  queries: [{{name: q, from: shouts, to: [{{name: out, noop: {{}}}}]}}]
+  checkpoints: {{location: ./checkpoints}}
+"""
+SHOUTED_CASE = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: PipelineTest
+cases:
+  - name: shouts
+    steps: [{given: {words: [{word: a}]}, expect: {queries: {q: [{word: A%s}]}}}]
+"""
+
+
+def shouting(folder: Path, sound: str, *documents: tuple[str, str], sql: str = "loud(word)") -> list[str]:
+    """Documents, by name and time zone, with their tests and a module that each folder has."""
+    folder.mkdir()
+    (folder / "shouting.py").write_text(f"def loud(word: str) -> str:\n    return word.upper() + {sound!r}\n")
+    for name, zone in documents:
+        (folder / f"{name}.yaml").write_text(SHOUTED.format(zone=zone, sql=sql))
+        (folder / f"{name}.test.yaml").write_text(SHOUTED_CASE % sound)
+    return [str(folder / f"{name}.yaml") for name, _ in documents]
+
+
+def test_files_share_a_session_if_their_folder_and_settings_are_equal(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened_in: list[tuple[str, str]] = []
+
+    @contextmanager
+    def opened(graph: Graph, environment: Environment, **_: object) -> Iterator[SparkSession]:
+        assert environment.code is not None
+        assert str(environment.code) in sys.path
+        opened_in.append((environment.code.name, graph.spec.time_zone))
+        yield spark.newSession()
+
+    monkeypatch.setattr(session, "open_session", opened)
+    before = os.environ.copy(), list(sys.path)
+    sql = "upper(word) || '!'"  # the workers of the tier's session have no module of these folders
+    zones = ("first", "UTC"), ("second", "UTC"), ("third", "Asia/Tokyo")
+    same = shouting(tmp_path / "one", "!", *zones, sql=sql)
+    other = shouting(tmp_path / "two", "!", ("first", "UTC"), sql=sql)
+    done = CliRunner().invoke(main, ["test", *same, *other])
+    assert done.exit_code == 0, done.output
+    assert opened_in == [("one", "UTC"), ("one", "Asia/Tokyo"), ("two", "UTC")]
+    assert (os.environ.copy(), list(sys.path)) == before
+
+
+@pytest.mark.full(
+    gate="spark/test_cases.py::test_files_share_a_session_if_their_folder_and_settings_are_equal"
+)
+def test_the_test_command_starts_a_jvm_for_each_folder_in_a_process_of_its_own(tmp_path: Path) -> None:
+    files = shouting(tmp_path / "one", "!", ("first", "UTC"), ("second", "UTC"))
+    files += shouting(tmp_path / "two", "?", ("first", "Asia/Tokyo"))
+    command = [sys.executable, "-m", "mainstem", "test", *files]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.splitlines()[-1].startswith("3 passed, 0 failed in ")
 
 
 @pytest.mark.full(

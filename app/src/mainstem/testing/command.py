@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from mainstem.testing import files, report
@@ -35,14 +36,24 @@ def run(
     start = time.monotonic()
     outcomes: list[report.CaseOutcome] = []
     try:
-        for suite in suites:
-            folder = Path(suite.document.file).absolute().parent
-            user_modules.add_folder(folder)
-            with lab.opened(suite.document.pipeline, code=folder, verbose=verbose) as spark:
-                outcomes += steps.run(suite, spark, lambda outcome: write(report.lines(outcome)))
+        for (folder, _), together in groupby(
+            suites, lambda suite: (_folder(suite), lab.settings(suite.document.pipeline))
+        ):
+            first, *others = together
+            with (
+                user_modules.in_folder(folder),
+                lab.opened(first.document.pipeline, code=folder, verbose=verbose) as spark,
+            ):
+                for suite in (first, *others):
+                    outcomes += steps.run(suite, spark, lambda outcome: write(report.lines(outcome)))
     finally:
         if junit is not None:
             junit.parent.mkdir(parents=True, exist_ok=True)
             junit.write_text(report.junit(outcomes), encoding="utf-8")
     write(report.summary(outcomes, time.monotonic() - start))
     return all(outcome.passed for outcome in outcomes)
+
+
+def _folder(suite: files.Suite) -> Path:
+    """The folder of the document, which has the user's modules."""
+    return Path(suite.document.file).absolute().parent

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -25,14 +26,25 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
     Raises:
         NotReady: as `session.open_session` does.
     """
-    options = os.environ.get("JDK_JAVA_OPTIONS", "")
-    os.environ["JDK_JAVA_OPTIONS"] = f"{options} {java.SHORT_LIVED}".strip()
+    options = os.environ.get("JDK_JAVA_OPTIONS")
+    os.environ["JDK_JAVA_OPTIONS"] = f"{options or ''} {java.SHORT_LIVED}".strip()
     cores = min(4, os.cpu_count() or 1)
     environment = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
-    with session.open_session(
-        Graph(_alone(pipeline)), environment, output=lambda _line: None, verbose=verbose
-    ) as spark:
-        yield spark
+    try:
+        with session.open_session(
+            Graph(_alone(pipeline)), environment, output=lambda _line: None, verbose=verbose
+        ) as spark:
+            yield spark
+    finally:
+        os.environ.pop("JDK_JAVA_OPTIONS")
+        if options is not None:
+            os.environ["JDK_JAVA_OPTIONS"] = options
+
+
+def settings(pipeline: StreamingPipeline) -> tuple[Any, ...]:
+    """What a session takes from a pipeline; pipelines with equal settings can share one."""
+    spec = pipeline.spec
+    return spec.time_zone, spec.spark, spec.packages
 
 
 def _alone(pipeline: StreamingPipeline) -> StreamingPipeline:

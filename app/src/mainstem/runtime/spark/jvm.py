@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
@@ -79,6 +79,9 @@ def launch(
     conf = conf | {"spark.driver.extraJavaOptions": f"{options} {levels} {temporary}"}
     pump = _Pump(output)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
+    if SparkContext._active_spark_context is None:  # noqa: SLF001
+        # pyspark would ask the JVM of an earlier session of this process, which has ended.
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
     settings = SparkConf(loadDefaults=False).setAll(list(conf.items()))
 
     def command(arguments: list[str]) -> list[str]:
