@@ -132,7 +132,7 @@ def test_all_problems_are_reported_together_without_dependent_ones(
 def test_a_plan_that_cannot_stream_is_reported_before_any_query_starts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    view = "    - {name: v, sql: 'SELECT parse_json(k):a.b::STRING AS x FROM rows ORDER BY x'}\n"
+    view = "    - {name: v, sql: 'SELECT CAST(k AS INT) >>> 1 AS x FROM rows ORDER BY x'}\n"
     [problem] = refused(spark, tmp_path, view, "v")
     assert problem.startswith("14:7: spec.queries[1] [QueryFailed]")
 

@@ -634,6 +634,32 @@ def test_any_text_becomes_one_short_line(text: str) -> None:
     assert len(failure.message) <= 400
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "org.apache.spark.sql.catalyst.parser.ParseException: \nFrame bound value must be a literal..\n== SQL (line 1) ==\nSELECT 1\n^^^\n",
+            "ParseException: Frame bound value must be a literal",
+        ),
+        (
+            "java.lang.AssertionError: these are wrong:\n\n\tfile:/a\n\tfile:/b",
+            "AssertionError: these are wrong: file:/a",
+        ),
+        ("[SOME_CONDITION] these are wrong:\n  a = 1\n  b = 2", "these are wrong: a = 1"),
+        ("[SOME_CONDITION] \n", "SOME_CONDITION"),
+        (
+            "java.lang.IllegalStateException\nCaused by: java.io.IOException: the disk is gone",
+            "IOException: the disk is gone",
+        ),
+        ("java.lang.NullPointerException", "NullPointerException"),
+        ("java.lang.IllegalStateException: odd:", "IllegalStateException: odd:"),
+    ],
+)
+def test_a_line_that_only_announces_is_shown_with_the_next_one(text: str, message: str) -> None:
+    assert classify_text(text).message == message
+    assert classify_text(stream(text)).message == message
+
+
 @given(st.sampled_from(CASES), st.sampled_from(["", PLAN, FRAMES]))
 def test_plans_and_stack_frames_do_not_change_the_reason(case: Case, noise: str) -> None:
     assert classify_text(case.text + noise).reason == case.reason

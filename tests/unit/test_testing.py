@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mainstem.errors import NotReady, SpecInvalid
 from mainstem.testing import report
@@ -124,6 +124,31 @@ def test_two_cases_with_one_name_are_rejected(tmp_path: Path) -> None:
     assert [problem.reason for problem in error.value.problems] == ["DuplicateName"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "column"),
+    [
+        ("[{shop: bern, amont: 1}]", "amont"),
+        ("[{shop: bern}, {Shop: bern}]", "Shop"),
+        ("[{shop: bern, amount: 1}, {}]", None),
+        ("['{\"amont\": 1}']", None),
+        ("[{record: {value: '{}', key: a}}]", None),
+    ],
+)
+def test_a_given_row_names_columns_of_its_source(tmp_path: Path, rows: str, column: str | None) -> None:
+    tests = TESTS.replace("[{shop: bern, amount: 1}]", rows)
+    if column is None:
+        suite(written(tmp_path, tests), {})
+        return
+    with pytest.raises(SpecInvalid) as error:
+        suite(written(tmp_path, tests), {})
+    [problem] = error.value.problems
+    assert problem.reason == "UnknownColumn"
+    assert problem.message.startswith(
+        f"'orders' has no column {column!r}, and a record with other keys is given as text; did you mean"
+    )
+    assert tests.splitlines()[problem.line - 1][problem.column - 1 :].startswith(column)
+
+
 def test_an_invalid_pipeline_is_reported_with_its_own_file(tmp_path: Path) -> None:
     with pytest.raises(SpecInvalid) as error:
         suite(written(tmp_path, pipeline=PIPELINE.replace("from: named", "from: nam")), {})
@@ -154,6 +179,46 @@ def test_all_rows_that_differ_are_shown(
     same = sorted(map(spelt, expected)) == sorted(map(spelt, actual))
     assert marks == [] if same else len(expected) - len(actual) == marks.count("-") - marks.count("+")
     assert same or marks.count("-") + marks.count(" ") == len(expected)
+
+
+def equal_by_trying(expected: list[dict[str, object]], actual: list[dict[str, object]]) -> int:
+    """How many expected rows can each have an actual row of its own, by trying all."""
+    if not expected:
+        return 0
+    first, *others = expected
+    most = equal_by_trying(others, actual)
+    for at, row in enumerate(actual):
+        if first.items() <= row.items():
+            most = max(most, 1 + equal_by_trying(others, actual[:at] + actual[at + 1 :]))
+    return most
+
+
+SMALL = st.lists(st.fixed_dictionaries({"a": st.integers(0, 1), "b": st.integers(0, 1)}), max_size=4)
+PARTS = st.lists(st.dictionaries(st.sampled_from("ab"), st.integers(0, 1), min_size=1), max_size=4)
+
+
+@given(PARTS, SMALL)
+@example([{"a": 1}, {"a": 1, "b": 0}], [{"a": 1, "b": 0}, {"a": 1, "b": 1}])
+def test_each_expected_row_is_compared_by_its_own_columns(
+    expected: list[dict[str, object]], actual: list[dict[str, object]]
+) -> None:
+    marks = [line[0] for line in difference(expected, actual).splitlines()[1:]]
+    most = equal_by_trying(expected, actual)
+    if most == len(expected) == len(actual):
+        assert marks == []
+    else:
+        assert (marks.count("-"), marks.count("+")) == (len(expected) - most, len(actual) - most)
+
+
+def test_a_column_that_a_missing_row_does_not_name_is_a_star() -> None:
+    expected = [{"id": 1, "from": "a"}, {"id": 2}]
+    assert difference(expected, [{"id": 1, "from": "a"}]) == "  id  from\n  1   a\n- 2   *"
+
+
+def test_a_thousand_rows_are_compared() -> None:
+    rows = [{"a": number % 3, "b": number} for number in range(1000)]
+    parts = [{"a": row["a"]} if row["b"] % 2 else row for row in rows]
+    assert difference(parts, rows[::-1]) == ""
 
 
 def test_a_difference_is_an_aligned_table() -> None:

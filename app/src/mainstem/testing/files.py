@@ -1,18 +1,20 @@
 """Reads a test file and its pipeline, and checks the names in the tests."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mainstem import reasons
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.source_columns import complete_names, decoded_columns
 from mainstem.language.document import Document, read
 from mainstem.language.loading.shape_validation import nearest_of, shape_problems
+from mainstem.language.model.sources import Source
 from mainstem.language.yaml.yamltext import Path as Place
 from mainstem.language.yaml.yamltext import YamlText, parse, render_path
 from mainstem.testing.beside import holds_tests, pipeline_beside, tests_beside
-from mainstem.testing.cases import KIND, PipelineTest
+from mainstem.testing.cases import KIND, PipelineTest, Row
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def _unknown(tests: PipelineTest, text: YamlText, graph: Graph) -> Iterator[Prob
             line, column = text.where((*path, name), key=True)
             message = f"the pipeline has no {noun} {name!r}{nearest_of(name, known) if known else ''}"
             yield Problem(line, column, render_path((*path, name)), message, reasons.UNKNOWN_RELATION)
+    yield from _unknown_columns(tests, text, graph)
     taken: set[str] = set()
     for index, case in enumerate(tests.cases):
         if case.name in taken:
@@ -116,3 +119,39 @@ def _named(
             yield from (((*expect, "relations"), n, relations, "relation") for n in step.expect.relations)
             yield from (((*expect, "queries"), n, queries, "query") for n in step.expect.queries)
             yield from (((*expect, "dropped"), n, queries, "query") for n in step.expect.dropped)
+
+
+def _unknown_columns(tests: PipelineTest, text: YamlText, graph: Graph) -> Iterator[Problem]:
+    """Problems of given rows: columns that their source does not have, where its columns are known without Spark."""
+    for path, name, rows in _given(tests):
+        source = graph.sources.get(name)
+        known = _row_columns(source) if source is not None and name not in tests.schemas else None
+        if known is None:
+            continue
+        for index, row in enumerate(rows):
+            for column in _named_columns(row):
+                if column not in known:
+                    place = (*path, name, index, column)
+                    line, at = text.where(place, key=True)
+                    message = f"{name!r} has no column {column!r}, and a record with other keys is given as text{nearest_of(column, known)}"
+                    yield Problem(line, at, render_path(place), message, reasons.UNKNOWN_COLUMN)
+
+
+def _named_columns(row: Row) -> list[str]:
+    """The columns that a given row names; none if it is the text of a record, or has the columns of one."""
+    return [] if isinstance(row, str) or list(row) == ["record"] else list(row)
+
+
+def _given(tests: PipelineTest) -> Iterator[tuple[Place, str, Sequence[Row]]]:
+    """(path of the mapping, name of the source, its rows)."""
+    yield from ((("tables",), name, rows) for name, rows in tests.tables.items())
+    for index, case in enumerate(tests.cases):
+        yield from ((("cases", index, "tables"), name, rows) for name, rows in case.tables.items())
+        for number, step in enumerate(case.steps):
+            at: Place = ("cases", index, "steps", number, "given")
+            yield from ((at, name, rows) for name, rows in step.given.items())
+
+
+def _row_columns(source: Source) -> list[str] | None:
+    """The columns that a given row of the source may have, or None if only Spark knows them."""
+    return decoded_columns(source.decode) if source.decode else complete_names(source)

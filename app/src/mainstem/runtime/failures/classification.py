@@ -71,6 +71,7 @@ _WRAPPERS: Final = re.compile(
 )
 _SINK: Final = re.compile(rf"^[ |]*{SINK_NOTE}('[^'\n]*')$", re.MULTILINE)
 _PARSED: Final = re.compile(rf"^[ |]*{PARSED_NOTE}([^\n]*)$", re.MULTILINE)
+_ANNOUNCES: Final = re.compile(rf":\s*$|^(?:Caused by: )?(?:{_CLASS}[\w$]+: )*(?P<alone>{_CLASS}[\w$]+)\s*$")
 _STATE: Final = re.compile(r"\.?\s*SQLSTATE: \w{5}\b")
 
 
@@ -118,7 +119,11 @@ def _classify_text(text: str) -> Failure:
         return Failure(known[0], _short(known[1]))
     if raised and raised.java is None:
         return Failure(reasons.PYTHON_FAILED, _short(str(raised)), traceback=raised.text[-LONGEST:])
-    conditions = [(name, rest) for name, rest in _CONDITION.findall(text) if name not in _NOISE]
+    conditions = [
+        (match[1], _with_details(match[2], text[match.end() :]))
+        for match in _CONDITION.finditer(text)
+        if match[1] not in _NOISE
+    ]
     permanent = bool(_ANALYSIS.search(text))
     if conditions:
         name, rest = conditions[0]
@@ -130,11 +135,21 @@ def _classify_text(text: str) -> Failure:
         if name.startswith(("FAILED_READ_FILE", "DELTA_FAILED_TO_MERGE")):
             message = ": ".join([message, *_root(text)])
         return Failure(reasons.named(name), message, permanent or bool(_PERMANENT.match(name)))
-    lines = (line for line in text.splitlines() if line.strip())
-    first = (raised and raised.java) or next(
-        lines, "no message"
-    )  # the first line of a Python error only begins the traceback
+    first, _, rest = text.strip().partition("\n")
+    # The first line of a Python error only begins the traceback.
+    first = (raised and raised.java) or _with_details(first, rest) or "no message"
     return Failure(reasons.QUERY_FAILED, _short(_simple(first)) or first.strip(), permanent)
+
+
+def _with_details(message: str, rest: str) -> str:
+    """The message with the lines behind it, for as long as it only announces them: it ends with a colon, or is a class."""
+    for line in rest.splitlines():
+        announces = _ANNOUNCES.search(message)
+        if announces is None or line.startswith("=="):
+            break
+        if line.strip():
+            message = line.strip() if announces["alone"] else f"{message.rstrip()} {line.strip()}"
+    return message
 
 
 def _cleaned(text: str) -> str:
@@ -180,7 +195,7 @@ def _details(text: str) -> dict[str, str]:
 
 def _simple(line: str) -> str:
     """The line, starting with the innermost exception by its plain name."""
-    return re.sub(rf"^(?:Caused by: )?(?:{_CLASS}[\w$]+: )*{_CLASS}([\w$]+): ", r"\1: ", line.strip())
+    return re.sub(rf"^(?:Caused by: )?(?:{_CLASS}[\w$]+: )*{_CLASS}([\w$]+)(: |$)", r"\1\2", line.strip())
 
 
 def _chain(error: Any) -> str:
