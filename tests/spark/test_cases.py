@@ -307,7 +307,7 @@ def test_bounded_relations_run_in_the_first_step(kinds: Bench) -> None:
 @pytest.mark.parametrize(
     ("step", "reason", "message"),
     [
-        ({"given": {"raw": [{"valu": "x"}]}}, "UnknownColumn", "the source 'raw' has no column 'valu'; did you mean 'value'?"),
+        ({"given": {"raw": [{"record": {"valu": "x"}}]}}, "UnknownColumn", "the source 'raw' has no column 'valu'; did you mean 'value'?"),
         ({"given": {"raw": ["x"]}, "expect": {"queries": {"raw": [{"topik": "raw"}]}}}, "UnknownColumn", "'raw' has no column 'topik'; did you mean 'topic'?"),
         ({"given": {"lines": ["luck"]}, "expect": {"relations": {"failing": []}}}, "USER_RAISED_EXCEPTION", "no luck"),
         ({"given": {}, "expect": {"relations": {"named": []}}}, "TableNotGiven", "the test gives no rows of the table 'shops'"),
