@@ -102,6 +102,8 @@ UNREAD_WORDS: Final = frozenset(
         "describe",
         "null",
         "from",
+        "with",
+        "when",
     }
 )
 """Words that are not read as a name in each place, though Spark takes them for one."""
