@@ -1,13 +1,11 @@
 """The Kafka broker's jars: what kafka/pom.xml names and all that it needs, resolved by Maven into the cache."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import IO
 
+from harness import maven
 from harness.cache import Built, build_once, content_hash
-from harness.errors import HarnessError
 
 
 _POM = Path(__file__).parent / "kafka" / "pom.xml"
@@ -24,8 +22,5 @@ def build() -> Built:
 
 
 def _resolve(target: Path, log: IO[str]) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise HarnessError("Maven is needed on PATH: maven on Debian")
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
-    subprocess.run([maven, "-B", "-ntp", "-f", _POM, *goal], stdout=log, stderr=log, check=True)
+    maven.run(log, "-f", str(_POM), *goal)

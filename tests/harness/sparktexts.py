@@ -1,8 +1,6 @@
 """The SQL texts of Spark's own tests, of the version in use: the jar of its tests, resolved by Maven into the cache."""
 
 import hashlib
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import IO
 
 import pyspark
 
+from harness import maven
 from harness.cache import build_once
 from harness.errors import HarnessError
 
@@ -31,12 +30,8 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def _resolve(target: Path, log: IO[str]) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise HarnessError("Maven is needed on PATH: maven on Debian")
     artifact = f"org.apache.spark:spark-sql_2.13:{pyspark.__version__}:jar:tests"
-    goal = ["dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={target}"]
-    subprocess.run([maven, "-B", "-ntp", *goal], stdout=log, stderr=log, check=True)
+    maven.run(log, "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={target}")
     [jar] = target.glob("*.jar")
     if hashlib.sha256(jar.read_bytes()).hexdigest() != _SHA256:
         raise HarnessError(f"{artifact} is not the jar with the SHA-256 {_SHA256}")

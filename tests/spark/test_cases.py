@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
 import pytest
@@ -328,26 +328,39 @@ def test_no_query_runs_after_a_case(bench: Bench) -> None:
     assert "stream execution thread" not in threads
 
 
-def test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the tier's session: it takes no JVM of its own, and asks for one without connections."""
-    asked: list[tuple[Graph, Environment]] = []
+class Asked(NamedTuple):
+    """A session that the command asks for, and the module search path at that time."""
+
+    graph: Graph
+    environment: Environment
+    path: list[str]
+
+
+@pytest.fixture
+def asked(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+    """The sessions that the command asks for; each is one of the tier's JVM."""
+    sessions: list[Asked] = []
 
     @contextmanager
     def opened(graph: Graph, environment: Environment, **_: object) -> Iterator[SparkSession]:
-        asked.append((graph, environment))
+        sessions.append(Asked(graph, environment, list(sys.path)))
         yield spark.newSession()
 
     monkeypatch.setattr(session, "open_session", opened)
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "")  # the command changes it
+    return sessions
+
+
+def test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit(
+    asked: list[Asked], tmp_path: Path
+) -> None:
+    """It asks for a session without connections."""
     report = tmp_path / "out" / "junit.xml"
     sample = ROOT / "k8s" / "samples" / "recipes" / "busy-shops.yaml"
     done = CliRunner().invoke(main, ["test", str(sample), "--junit", str(report)])
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1].startswith("1 passed, 0 failed in ")
     assert Xml.parse(report).getroot().find("testsuite").get("tests") == "1"
-    [(graph, environment)] = asked
+    [(graph, environment, _)] = asked
     assert (graph.spec.connections, graph.spec.checkpoints.location) == ((), "checkpoints")
     assert environment.code == sample.parent
 
@@ -384,18 +397,8 @@ def shouting(folder: Path, sound: str, *documents: tuple[str, str], sql: str = "
 
 
 def test_files_share_a_session_if_their_folder_and_settings_are_equal(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: list[Asked], tmp_path: Path
 ) -> None:
-    opened_in: list[tuple[str, str]] = []
-
-    @contextmanager
-    def opened(graph: Graph, environment: Environment, **_: object) -> Iterator[SparkSession]:
-        assert environment.code is not None
-        assert str(environment.code) in sys.path
-        opened_in.append((environment.code.name, graph.spec.time_zone))
-        yield spark.newSession()
-
-    monkeypatch.setattr(session, "open_session", opened)
     before = os.environ.copy(), list(sys.path)
     sql = "upper(word) || '!'"  # the workers of the tier's session have no module of these folders
     zones = ("first", "UTC"), ("second", "UTC"), ("third", "Asia/Tokyo")
@@ -403,7 +406,10 @@ def test_files_share_a_session_if_their_folder_and_settings_are_equal(
     other = shouting(tmp_path / "two", "!", ("first", "UTC"), sql=sql)
     done = CliRunner().invoke(main, ["test", *same, *other])
     assert done.exit_code == 0, done.output
-    assert opened_in == [("one", "UTC"), ("one", "Asia/Tokyo"), ("two", "UTC")]
+    folders = [each.environment.code for each in asked]
+    assert folders == [tmp_path / "one", tmp_path / "one", tmp_path / "two"]
+    assert [each.graph.spec.time_zone for each in asked] == ["UTC", "Asia/Tokyo", "UTC"]
+    assert [str(folder) in each.path for folder, each in zip(folders, asked, strict=True)] == [True] * 3
     assert (os.environ.copy(), list(sys.path)) == before
 
 

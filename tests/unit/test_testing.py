@@ -221,6 +221,13 @@ def test_a_thousand_rows_are_compared() -> None:
     assert difference(parts, rows[::-1]) == ""
 
 
+def test_as_many_rows_as_a_test_may_have_are_compared_also_if_half_are_missing() -> None:
+    rows = [{"a": number % 2, "b": 0} for number in range(10_000)]
+    parts = [{"a": row["a"]} if number % 4 else row for number, row in enumerate(rows)]
+    marks = [line[0] for line in difference(parts, rows[:5000]).splitlines()[1:]]
+    assert (marks.count("-"), marks.count("+"), marks.count(" ")) == (5000, 0, 5000)
+
+
 def test_a_difference_is_an_aligned_table() -> None:
     expected = [{"day": "2013-01-01", "n": 2}, {"day": "2013-01-02", "n": 5}]
     actual = [

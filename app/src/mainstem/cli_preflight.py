@@ -53,10 +53,10 @@ def preflight(
         from mainstem.checkpoints.owner import DriverIdentity
         from mainstem.runtime import dry_start
         from mainstem.runtime.clock import Clock
-        from mainstem.runtime.local_sessions import LocalSessions, folder_of
+        from mainstem.runtime.local_sessions import LocalSessions
         from mainstem.runtime.preflight import user_modules
 
-        user_modules.add_folder(folder_of(document))
+        user_modules.add_folder(document.folder)
         opened = LocalSessions(cores, heap, verbose)
         waits = dry_start.run(document, opened, DriverIdentity(document.pipeline.name), Clock(), runs)
     except MainstemError as error:

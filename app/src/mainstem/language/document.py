@@ -43,6 +43,11 @@ class Document:
         """The pipeline with its parameters filled in."""
         return self.graph.pipeline
 
+    @property
+    def folder(self) -> File:
+        """The folder of the document's file, with the user's Python modules."""
+        return File(self.file).absolute().parent
+
     def running_only(self, names: Collection[str]) -> "Document":
         """The same document with these queries running, suspended or not, and all others suspended."""
         return replace(self, graph=self.graph.running_only(names))

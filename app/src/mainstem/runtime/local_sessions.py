@@ -1,12 +1,11 @@
 """Spark sessions on this machine for commands that start no query of a pipeline."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -42,9 +41,8 @@ class LocalSessions:
         Raises:
             NotReady: as `session.open_session` does.
         """
-        code = folder_of(document)
-        with _importable(code):
-            machine = this_machine(cores=self.cores, heap=self.heap, code=code)
+        with user_modules.in_folder(document.folder):
+            machine = this_machine(cores=self.cores, heap=self.heap, code=document.folder)
             with opened(graph, replace(machine, owned=WITHOUT_PAGES), verbose=self.verbose) as spark:
                 yield spark
 
@@ -54,24 +52,7 @@ def opened(graph: Graph, environment: Environment, *, verbose: bool) -> Abstract
     return session.open_session(graph, environment, output=partial(print, file=sys.stderr), verbose=verbose)
 
 
-def folder_of(document: Document) -> Path:
-    """The folder of the document's file, with the user's Python modules."""
-    return Path(document.file).absolute().parent
-
-
-@contextmanager
-def _importable(folder: Path) -> Iterator[None]:
-    """A context in which the modules of a folder can be imported; another folder may have other modules of the same names."""
-    path, variable, known = list(sys.path), os.environ.get("PYTHONPATH"), set(sys.modules)
-    user_modules.add_folder(folder)
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        os.environ.pop("PYTHONPATH", None)
-        if variable is not None:
-            os.environ["PYTHONPATH"] = variable
-        for name in set(sys.modules) - known:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and Path(file).is_relative_to(folder):
-                del sys.modules[name]
+def jvm_needs(document: Document) -> tuple[Any, ...]:
+    """What the JVM of a document depends on, beside the connections."""
+    spec = document.pipeline.spec
+    return document.folder, spec.packages, spec.spark, spec.time_zone

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path as File
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +35,7 @@ def plans(document: Document, names: Sequence[str]) -> dict[str, str]:
     clock = Clock()
     first = Starter(graph, Ownership(DriverIdentity(document.pipeline.name), clock), clock).first
     plans_by_query: dict[str, str] = {}
-    environment = this_machine(cores=1, heap="1g", code=File(document.file).absolute().parent)
+    environment = this_machine(cores=1, heap="1g", code=document.folder)
     # Standard output is reserved for the explanation, which may be JSON.
     aside = partial(print, file=sys.stderr)
     with session.open_session(graph, environment, output=aside, verbose=False) as spark:

@@ -89,7 +89,7 @@ def on_this_machine(
 ) -> RunOptions:
     """The options of `mainstem run`: a table or lines on standard output and, if asked, the final statuses as a file."""
     name = document.pipeline.name
-    environment = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
+    environment = this_machine(cores=cores, heap=heap, code=document.folder)
     reporter = for_stream(sys.stdout, name, clock)
     options = RunOptions(environment, reporter, idle, verbose, strict=strict, watch=watch, clock=clock)
     return replace(options, ended=partial(_write_report, report, name)) if report else options

@@ -13,6 +13,13 @@ KIND = "PipelineTest"
 
 Row = dict[str, Any] | str
 """Columns and their values; or, as a string, the text of a record before decoding."""
+
+
+def is_record(row: Row) -> bool:
+    """Whether a row has the columns of a record itself: `{record: {value: .., key: ..}}`."""
+    return isinstance(row, dict) and list(row) == ["record"] and isinstance(row["record"], dict)
+
+
 Rows = Annotated[tuple[Row, ...], Field(max_length=10_000)]
 ExpectedRows = Annotated[tuple[dict[str, Any], ...], Field(max_length=10_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]

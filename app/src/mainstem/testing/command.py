@@ -30,19 +30,19 @@ def run(
         NotReady: a file cannot be read, or Spark does not start.
     """
     suites = [files.suite(path, overrides) for path in paths]
+    from mainstem.runtime.local_sessions import jvm_needs
     from mainstem.runtime.preflight import user_modules
     from mainstem.testing import lab, steps  # these import Spark: only after all files are valid
 
     start = time.monotonic()
     outcomes: list[report.CaseOutcome] = []
     try:
-        for (folder, _), together in groupby(
-            suites, lambda suite: (_folder(suite), lab.settings(suite.document.pipeline))
-        ):
+        for _, together in groupby(suites, lambda suite: jvm_needs(suite.document)):
             first, *others = together
+            document = first.document
             with (
-                user_modules.in_folder(folder),
-                lab.opened(first.document.pipeline, code=folder, verbose=verbose) as spark,
+                user_modules.in_folder(document.folder),
+                lab.opened(document.pipeline, code=document.folder, verbose=verbose) as spark,
             ):
                 for suite in (first, *others):
                     outcomes += steps.run(suite, spark, lambda outcome: write(report.lines(outcome)))
@@ -52,8 +52,3 @@ def run(
             junit.write_text(report.junit(outcomes), encoding="utf-8")
     write(report.summary(outcomes, time.monotonic() - start))
     return all(outcome.passed for outcome in outcomes)
-
-
-def _folder(suite: files.Suite) -> Path:
-    """The folder of the document, which has the user's modules."""
-    return Path(suite.document.file).absolute().parent

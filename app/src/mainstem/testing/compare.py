@@ -1,7 +1,9 @@
 """Compares actual rows with expected rows, and shows the differences as a table; pure."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 
@@ -20,49 +22,89 @@ def difference(expected: TableRows, actual: TableRows) -> str:
     columns = _columns(expected) or _columns(actual)
     wanted = [{column: _text(value) for column, value in row.items()} for row in expected]
     present = [{column: _text(row.get(column)) for column in columns} for row in actual]
-    partners = _matched(wanted, present)
-    missing = [row for number, row in enumerate(wanted) if number not in partners]
-    surplus = [row for number, row in enumerate(present) if number not in partners.values()]
+    owners = _matched(wanted, present)
+    matched = set(owners.values())
+    missing = [row for number, row in enumerate(wanted) if number not in matched]
+    surplus = [row for number, row in enumerate(present) if number not in owners]
     if not missing and not surplus:
         return ""
     lines = [("-", _cells(row, columns)) for row in missing] + [
         ("+", _cells(row, columns)) for row in surplus
     ]
-    lines += [(" ", _cells(present[number], columns)) for number in partners.values()]
+    lines += [(" ", _cells(present[number], columns)) for number in owners]
     return _table(columns, sorted(lines, key=lambda line: (line[1], line[0] != "-")))
 
 
+@dataclass
+class _Equal:
+    """The actual rows that equal an expected one, by number; expected rows that are alike share them.
+
+    Attributes:
+        rows: all of them.
+        free: those that may have no partner yet.
+        exhausted: whether no expected row can get a further one of them.
+    """
+
+    rows: list[int] = field(default_factory=list)
+    free: list[int] = field(default_factory=list)
+    exhausted: bool = False
+
+
 def _matched(wanted: Sequence[Cells], present: Sequence[Cells]) -> dict[int, int]:
-    """Expected row -> its actual row, by number, for as many rows as possible.
+    """Actual row -> its expected row, by number, for as many rows as possible.
 
     An expected row that names few columns equals several actual rows, and must not take the only one of another: this is a
     maximum matching of a bipartite graph, by augmenting paths (Kuhn's algorithm).
     """
-    equal = [[number for number, row in enumerate(present) if each.items() <= row.items()] for each in wanted]
+    equal = _equal_rows(wanted, present)
+    owners: dict[int, int] = {}
     partners: dict[int, int] = {}
-    for number in range(len(wanted)):
-        _augment(number, equal, partners)
-    return partners
+    for number, rows in enumerate(equal):
+        rows.exhausted = rows.exhausted or not _augment(number, equal, owners, partners)
+    return owners
 
 
-def _augment(start: int, equal: Sequence[Sequence[int]], partners: dict[int, int]) -> None:
+def _equal_rows(wanted: Sequence[Cells], present: Sequence[Cells]) -> list[_Equal]:
+    """For each expected row the actual ones that equal it in the columns that it names."""
+    indices: dict[tuple[str, ...], dict[tuple[str, ...], _Equal]] = {}
+    equal = []
+    for row in wanted:
+        columns = tuple(sorted(row))
+        if columns not in indices:
+            index = indices[columns] = defaultdict(_Equal)
+            for number, cells in enumerate(present):
+                rows = index[tuple(cells[column] for column in columns)]
+                rows.rows.append(number)
+                rows.free.append(number)
+        equal.append(indices[columns][tuple(row[column] for column in columns)])
+    return equal
+
+
+def _augment(start: int, equal: Sequence[_Equal], owners: dict[int, int], partners: dict[int, int]) -> bool:
     """Give an expected row an actual one, if need be by giving other expected rows another one each."""
-    owners = {row: owner for owner, row in partners.items()}
     asked_by: dict[int, int] = {}
+    asked: set[int] = set()
     waiting = [start]
     for each in waiting:
-        if (free := next((row for row in equal[each] if row not in owners), None)) is not None:
+        rows = equal[each]
+        while rows.free and rows.free[-1] in owners:
+            rows.free.pop()
+        if rows.free:
+            free = rows.free.pop()
             asked_by[free] = each
             given: int | None = free
             while given is not None:
                 owner, row = asked_by[given], given
                 given = partners.get(owner)
-                partners[owner] = row
-            return
-        for row in equal[each]:
-            if row not in asked_by:
-                asked_by[row] = each
-                waiting.append(owners[row])
+                owners[row], partners[owner] = owner, row
+            return True
+        if id(rows) not in asked:
+            asked.add(id(rows))
+            for row in rows.rows:
+                if row not in asked_by:
+                    asked_by[row] = each
+                    waiting.append(owners[row])
+    return False
 
 
 def _columns(rows: TableRows) -> list[str]:

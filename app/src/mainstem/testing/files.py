@@ -14,7 +14,7 @@ from mainstem.language.model.sources import Source
 from mainstem.language.yaml.yamltext import Path as Place
 from mainstem.language.yaml.yamltext import YamlText, parse, render_path
 from mainstem.testing.beside import holds_tests, pipeline_beside, tests_beside
-from mainstem.testing.cases import KIND, PipelineTest, Row
+from mainstem.testing.cases import KIND, PipelineTest, Row, is_record
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _unknown_columns(tests: PipelineTest, text: YamlText, graph: Graph) -> Itera
 
 def _named_columns(row: Row) -> list[str]:
     """The columns that a given row names; none if it is the text of a record, or has the columns of one."""
-    return [] if isinstance(row, str) or list(row) == ["record"] else list(row)
+    return [] if isinstance(row, str) or is_record(row) else list(row)
 
 
 def _given(tests: PipelineTest) -> Iterator[tuple[Place, str, Sequence[Row]]]:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -39,12 +38,6 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
         os.environ.pop("JDK_JAVA_OPTIONS")
         if options is not None:
             os.environ["JDK_JAVA_OPTIONS"] = options
-
-
-def settings(pipeline: StreamingPipeline) -> tuple[Any, ...]:
-    """What a session takes from a pipeline; pipelines with equal settings can share one."""
-    spec = pipeline.spec
-    return spec.time_zone, spec.spark, spec.packages
 
 
 def _alone(pipeline: StreamingPipeline) -> StreamingPipeline:

@@ -15,14 +15,14 @@ from mainstem.dataframes.decode.avro_format import header
 from mainstem.errors import NotReady
 from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.model.decode import AvroDecode, CsvDecode, Decode
-from mainstem.testing.cases import Row
+from mainstem.testing.cases import Row, is_record
 
 
 def columns_of(row: Row, decode: Decode | None) -> dict[str, Any]:
     """The columns of the source itself: if the source decodes, with the record as `value`, before encoding."""
     if isinstance(row, str):
         return {"value": row}
-    if list(row) == ["record"] and isinstance(row["record"], dict):
+    if is_record(row):
         return dict(row["record"])
     return row if decode is None or decode.text else {"value": row}
 

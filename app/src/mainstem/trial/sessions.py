@@ -5,18 +5,15 @@ from typing import Any
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document
 from mainstem.language.requirements import required_connections
-from mainstem.runtime.local_sessions import folder_of
+from mainstem.runtime.local_sessions import jvm_needs
 
 
 def needs(document: Document, graph: Graph) -> tuple[Any, ...]:
     """All that a session depends on: two documents with equal needs can share one."""
     spec = graph.spec
     return (
-        folder_of(document),
+        *jvm_needs(document),
         spec.connections,
         set(required_connections(graph)),
-        spec.packages,
-        spec.spark,
-        spec.time_zone,
         spec.functions,
     )

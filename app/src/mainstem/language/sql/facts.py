@@ -80,8 +80,9 @@ def read(sql: str) -> Facts:
         return Facts(None, (refusal,), None)
     refusals = tuple(forbidden_calls(sql))
     tables = table_queries(sql)
+    text = _as_from(sql, tables)
     try:
-        trees = parse(unended(_as_from(sql, tables)))
+        trees = parse(unended(text))
     except NotReadable as error:  # Spark decides about the text
         return Facts(None, refusals, None, error.offset)
     tree = trees[0] if len(trees) == 1 else None
@@ -89,7 +90,7 @@ def read(sql: str) -> Facts:
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (SqlRefusal(message, reasons.NOT_A_QUERY), *refusals), None)
     refusals += tuple(_files_read(tree)) if tree is not None else ()
-    unread = unread_relation(_as_from(sql, tables))
+    unread = unread_relation(text)
     if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree):
         return Facts(None, refusals, None, unread or 0)
     references = _references(tree, {name for _, name in tables})

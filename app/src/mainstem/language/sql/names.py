@@ -55,39 +55,6 @@ _BEFORE: Final = _OPERATORS - {TokenType.STAR} | frozenset(
     }
 )
 """What an operand, or the name of a relation, follows."""
-_BEHIND: Final = _OPERATORS - _SIGNS | frozenset(
-    {
-        TokenType.COMMA,
-        TokenType.R_PAREN,
-        TokenType.R_BRACKET,
-        TokenType.L_BRACKET,
-        TokenType.DOT,
-        TokenType.DCOLON,
-        TokenType.COLON,
-        TokenType.ALIAS,
-        TokenType.FROM,
-        TokenType.WHERE,
-        TokenType.GROUP_BY,
-        TokenType.HAVING,
-        TokenType.ORDER_BY,
-        TokenType.LIMIT,
-        TokenType.ON,
-        TokenType.USING,
-        TokenType.ASC,
-        TokenType.DESC,
-        TokenType.IS,
-        TokenType.IN,
-        TokenType.BETWEEN,
-        TokenType.LIKE,
-        TokenType.WHEN,
-        TokenType.THEN,
-        TokenType.ELSE,
-        TokenType.END,
-        TokenType.UNION,
-        TokenType.PIPE_GT,
-    }
-)
-"""What follows a whole operand, and nothing that only begins one."""
 _ENDS: Final = frozenset(
     {
         TokenType.COMMA,
@@ -100,6 +67,36 @@ _ENDS: Final = frozenset(
     }
 )
 """What no operand begins with."""
+_BEHIND: Final = (
+    _OPERATORS - _SIGNS
+    | _ENDS
+    | frozenset(
+        {
+            TokenType.L_BRACKET,
+            TokenType.COLON,
+            TokenType.WHERE,
+            TokenType.GROUP_BY,
+            TokenType.HAVING,
+            TokenType.ORDER_BY,
+            TokenType.LIMIT,
+            TokenType.ON,
+            TokenType.USING,
+            TokenType.ASC,
+            TokenType.DESC,
+            TokenType.IS,
+            TokenType.IN,
+            TokenType.BETWEEN,
+            TokenType.LIKE,
+            TokenType.WHEN,
+            TokenType.THEN,
+            TokenType.ELSE,
+            TokenType.END,
+            TokenType.UNION,
+            TokenType.PIPE_GT,
+        }
+    )
+)
+"""What follows a whole operand, and nothing that only begins one."""
 _PREFIXES: Final = frozenset(
     {
         TokenType.SELECT,
@@ -119,7 +116,6 @@ _CALLED: Final = (
     | {
         TokenType.VAR,
         TokenType.VALUES,
-        TokenType.FROM,
         TokenType.LATERAL,
         TokenType.CUBE,
         TokenType.ROLLUP,

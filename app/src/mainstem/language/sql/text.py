@@ -112,7 +112,8 @@ _READS: Final = re.compile(
     r"(?:\A|[(,]|=>|\b(?:union|except|minus|intersect|all))\s*((?:table|stream)\s+(?!(?:as|from)\b)[`\w])",
     re.IGNORECASE,
 )
-_WATERMARK: Final = re.compile(r"(?<![\w.])watermark\b(?!`).*?\bdelay\s+of\b", re.IGNORECASE | re.DOTALL)
+_WATERMARK: Final = re.compile(r"(?<![\w.])watermark\b(?!`)", re.IGNORECASE)
+_DELAY: Final = re.compile(r"\bdelay\s+of\b", re.IGNORECASE)
 _BEFORE_QUERY: Final = re.compile(
     r"(?:\A|\b(?:union|except|minus|intersect)(?:\s+(?:all|distinct))?|(?:\A|[^\w`\s]|\b(?:as|in|exists|from|join))\s*\()"
     r"[\s(]*\Z",
@@ -136,13 +137,19 @@ def unread_relation(sql: str) -> int | None:
 
     None if there is none.
     """
-    match = _READS.search(code(sql)) or _WATERMARK.search(code(sql))
-    return match.start(match.lastindex or 0) if match else None
+    match = _READS.search(code(sql))
+    return match.start(match.lastindex or 0) if match else _watermark(sql)
 
 
 def has_watermark(sql: str) -> bool:
     """Whether the text may have a watermark of its own."""
-    return _WATERMARK.search(code(sql)) is not None
+    return _watermark(sql) is not None
+
+
+def _watermark(sql: str) -> int | None:
+    """The offset of the first WATERMARK that is followed by DELAY OF; in time that grows with the text alone."""
+    match = _WATERMARK.search(code(sql))
+    return match.start() if match and _DELAY.search(code(sql), match.end()) else None
 
 
 def statement(sql: str) -> SqlRefusal | None:

@@ -2,7 +2,6 @@
 
 import sys
 from functools import partial
-from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
@@ -31,7 +30,7 @@ def repartition(
     Raises:
         NotReady: `StateNotRepartitioned`, or Spark does not start.
     """
-    environment = this_machine(cores=cores, heap=heap, code=Path(document.file).absolute().parent)
+    environment = this_machine(cores=cores, heap=heap, code=document.folder)
     aside = partial(print, file=sys.stderr)
     with open_session(document.graph, environment, output=aside, verbose=False) as session:
         repartition_with(session, checkpoint, partitions)
