@@ -4,10 +4,12 @@ import os
 import re
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mainstem.runtime.spark import command_line, jvm
+from py4j.java_gateway import JVMView
 
 
 CONF = {
@@ -90,8 +92,9 @@ def test_the_conf_directory_of_spark_is_empty_and_holds_no_temporary_file(
     """Spark reads all that lies there whenever it asks Kubernetes for executors, and warns of each native library."""
     started: list[dict[str, str]] = []
 
-    def gateway(settings: Any, pipes: Any) -> None:
+    def gateway(settings: Any, pipes: Any) -> SimpleNamespace:
         started.append(dict(settings.getAll()))
+        return SimpleNamespace(jvm=JVMView(None, "jvm", id="j"))
 
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(jvm, "launch_gateway", gateway)

@@ -19,6 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from mainstem import logs, reasons
 from mainstem.errors import NotReady
 from mainstem.runtime.spark import command_line, java
+from mainstem.runtime.spark.java_classes import JavaClasses
 
 
 # Spark waits a second until the driver's pod is ready before it asks for executors. A driver is ready only when its
@@ -95,6 +96,7 @@ def launch(
         raise NotReady(
             f"Spark's JVM did not start: {pump.last_lines()}", reason=reasons.JVM_NOT_STARTED
         ) from None
+    gateway.jvm = JavaClasses(gateway.jvm)
     if os.environ.get(command_line.DUMP):
         from mainstem.runtime.spark import class_data_sharing
 
