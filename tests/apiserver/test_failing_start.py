@@ -108,6 +108,7 @@ def test_a_failed_start_backs_off_with_the_message_of_the_server_and_one_event(
     assert ours.pods() == []
 
 
+@pytest.mark.full(gate="unit/test_failed_steps.py::test_waits_double_up_to_a_minute")
 def test_a_failing_start_makes_few_writes(failing: Failing) -> None:
     """The first attempt writes every object, each later one only the pod."""
     assert tries(failing.writes) <= 4 * len(NAMES), failing.writes
@@ -154,6 +155,9 @@ def test_a_changed_document_is_tried_at_once(webhooks: Webhooks, ours: Ours) -> 
     ours.pod(1)
 
 
+@pytest.mark.full(
+    gate="unit/test_failed_steps.py::test_a_later_start_keeps_its_attempt_and_the_earlier_failures"
+)
 def test_a_failed_later_start_is_reported_and_counts_as_one(webhooks: Webhooks, ours: Ours) -> None:
     ours.start_running(restart={"backoff": "1 second"})
     with webhooks.asked(webhooks.closed, ours.namespace):

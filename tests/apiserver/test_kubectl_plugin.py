@@ -53,6 +53,7 @@ def command_pods(ours: Ours) -> list[Any]:
     return [each for each in ours.pods() if each.metadata.name != f"{ours.name}-driver"]
 
 
+@pytest.mark.full(gate="apiserver/test_kubectl_plugin.py::test_an_interrupt_deletes_the_pod")
 def test_a_pod_that_does_not_start_is_named_with_its_cause_and_deleted(ours: Ours, keeper: Path) -> None:
     ours.start_running()
     process = started(ours, keeper, "--timeout", "4", "ls", ours.name)

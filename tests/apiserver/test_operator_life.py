@@ -238,6 +238,9 @@ def test_a_pipeline_deleted_and_created_at_once_starts_again(ours: Ours) -> None
     assert ours.phase("Starting")["attempt"] == 1
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_life.py::test_a_pipeline_deleted_and_created_at_once_starts_again"
+)
 def test_a_new_pipeline_waits_without_an_event_for_the_pod_of_a_deleted_one(ours: Ours) -> None:
     """The resource is gone before its driver, because somebody removed the finalizer."""
     ours.create()
@@ -290,6 +293,7 @@ def test_a_budget_of_an_older_release_is_replaced_at_the_next_start(ours: Ours) 
     assert new.metadata.owner_references[0].uid == ours.get()["metadata"]["uid"]
 
 
+@pytest.mark.full(gate="apiserver/test_controllers.py::test_a_namespace_is_deleted_with_its_objects")
 def test_a_namespace_with_running_pipelines_can_be_deleted(bed: Bed) -> None:
     bed.operator.up()
     namespace = bed.namespace()

@@ -33,6 +33,9 @@ def is_rolled_back(ours: Ours) -> None:
     assert ours.condition("Stalled")["reason"] == "RolledBack"
 
 
+@pytest.mark.full(
+    gate="unit/test_operator_rollback.py::test_the_healthy_revision_starts_and_starts_again_after_a_failure_and_a_restart_of_the_operator"
+)
 def test_an_image_that_does_not_exist_is_rolled_back_and_remembered(ours: Ours) -> None:
     first = healthy(ours, SPEC | {"restart": {"backoff": "1 second"}})
     ours.change(image="registry.example/missing:1", rollback=SOON)

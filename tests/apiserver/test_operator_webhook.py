@@ -177,6 +177,9 @@ def test_a_renewal_by_hand_leaves_the_authority_trusted_whose_certificate_serves
     until(lambda: "CheckpointNotDurable" in webhook.rejects(INVALID))
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_webhook.py::test_a_replica_on_standby_answers_with_the_same_certificate"
+)
 def test_an_operator_without_the_lease_is_ready_once_it_has_issued_the_first_certificate(
     webhook: Webhook, bed: Bed
 ) -> None:
@@ -197,6 +200,9 @@ def test_an_operator_without_the_lease_is_ready_once_it_has_issued_the_first_cer
     bed.operator.kill()
 
 
+@pytest.mark.full(
+    gate="unit/test_webhook_certificates.py::test_a_certificate_that_cannot_serve_needs_renewal"
+)
 def test_an_operator_without_a_certificate_is_not_ready(webhook: Webhook, bed: Bed) -> None:
     webhook.operator.kill()
     before = bed.core.read_namespaced_secret(NAME, NAMESPACE)

@@ -99,6 +99,9 @@ def test_a_release_is_installed_upgraded_uninstalled_and_installed_again(
     remove(cluster)
 
 
+@pytest.mark.full(
+    gate="chart/test_lifecycle.py::test_a_release_is_installed_upgraded_uninstalled_and_installed_again"
+)
 def test_a_definition_applied_by_hand_is_taken_over_only_on_request(cluster: Cluster) -> None:
     cluster.run("kubectl", "apply", "--filename", str(ROOT / "k8s" / "crd"))
     with pytest.raises(HelmRefused, match="cannot be imported into the current release"):

@@ -195,7 +195,7 @@ class Cells(HTMLParser):
 
 
 @pytest.mark.full(
-    gate="spark/test_live_changes.py::test_weights_and_budgets_change_without_a_restart_of_any_query"
+    gate="spark/test_live_changes.py::test_exactly_those_queries_restart_of_which_the_comparison_shows_it"
 )
 def test_pools_and_weights_are_those_of_the_document(flights: Pipeline, tmp_path: Path) -> None:
     with flights.forwarded(4040, tmp_path) as ui:

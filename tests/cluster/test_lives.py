@@ -244,7 +244,7 @@ def committed(pipeline: Pipeline) -> int:
 
 
 @pytest.mark.full(
-    gate="apiserver/test_operator_rollback.py::test_an_image_that_does_not_exist_is_rolled_back_and_remembered"
+    gate="unit/test_operator_rollback.py::test_the_healthy_revision_starts_and_starts_again_after_a_failure_and_a_restart_of_the_operator"
 )
 def test_a_change_that_fails_is_rolled_back_and_rows_continue(pipeline: Pipeline) -> None:
     """First an image that does not exist, whose preflight never starts; then a query that fails in the running driver."""

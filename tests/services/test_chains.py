@@ -13,6 +13,9 @@ from mainstem.language.model.status.states import QueryState
 ENDS = {"trigger": {"availableNow": True}}
 
 
+@pytest.mark.full(
+    gate="spark/test_chains.py::test_a_query_reads_all_rows_of_the_queries_that_write_its_input"
+)
 def test_a_query_reads_all_that_others_write_to_a_topic_and_a_table(
     pipelines: Any, kafka: Broker, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:

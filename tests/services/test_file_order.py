@@ -9,7 +9,7 @@ from harness.s3 import S3Server
 from pyspark.sql import SparkSession
 
 
-@pytest.mark.full(gate="spark/test_unwritten.py::test_files_of_one_modification_time_are_read_by_name")
+@pytest.mark.full(gate="spark/test_recipes.py::test_files_are_read_in_the_order_of_their_modification")
 def test_objects_of_one_second_are_read_by_name(pipelines: Any, spark: SparkSession, s3: S3Server) -> None:
     """Also in folders, which follow the objects beside them."""
     names = [f"{number:02}.txt" for number in range(6)] + ["k=1/00.txt", "k=1/01.txt", "k=2/00.txt"]

@@ -165,6 +165,9 @@ def test_an_upsert_keeps_the_newest_count_and_restores_a_deleted_key(
     assert postgres.run(f"SELECT * FROM {table} ORDER BY 1") == [("?", 1), ("a", 3), ("b", 2)]
 
 
+@pytest.mark.full(
+    gate="services/test_jdbc.py::test_an_upsert_keeps_the_newest_count_and_restores_a_deleted_key"
+)
 def test_complete_replaces_all_rows(write_rows: WriteRows, postgres: Postgres, table: str) -> None:
     postgres.run(f"CREATE TABLE {table} (n bigint)")
     write_rows([{"id": 1}], table, mode="complete", sql="SELECT count(*) AS n FROM lines")

@@ -93,6 +93,9 @@ def test_the_record_with_the_higher_offset_wins(
     assert bench.rows() == [(key, "second") for key in range(20)]
 
 
+@pytest.mark.full(
+    gate="spark/test_merge_order.py::test_a_batch_fails_if_no_record_is_known_to_be_the_later_one"
+)
 def test_records_of_two_partitions_have_no_order_so_the_batch_fails_unless_they_are_equal(
     pipelines: Any, kafka: Broker
 ) -> None:

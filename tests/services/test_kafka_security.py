@@ -145,6 +145,7 @@ def test_a_missing_client_certificate_is_rejected(bench: Bench, secured_kafka: S
     assert error.reason == "KafkaTlsFailed"
 
 
+@pytest.mark.full(gate="unit/test_kafka_secrets.py::test_every_secret_of_a_connection_is_listed")
 def test_a_missing_secret_is_rejected(bench: Bench) -> None:
     (bench.folder / "user" / "password").unlink()
     graph = bench.pipelines.graph(bench.spec("secured-none", SCRAM))

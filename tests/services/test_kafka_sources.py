@@ -92,6 +92,9 @@ def bench(pipelines: Any, kafka: Broker) -> Bench:
     return Bench(pipelines, kafka)
 
 
+@pytest.mark.full(
+    gate="services/test_kafka_sources.py::test_a_query_starts_at_its_offsets_and_continues_after_a_restart"
+)
 @pytest.mark.S01
 def test_topics_a_pattern_and_partitions_are_read(bench: Bench, kafka: Broker) -> None:
     sent = []
@@ -175,6 +178,9 @@ def test_a_query_starts_at_its_offsets_and_continues_after_a_restart(bench: Benc
     }
 
 
+@pytest.mark.full(
+    gate="services/test_kafka_sources.py::test_a_query_starts_at_its_offsets_and_continues_after_a_restart"
+)
 @pytest.mark.S02
 def test_a_start_time_after_the_last_record_fails_or_starts_at_the_end(bench: Bench, kafka: Broker) -> None:
     create(kafka, "s02-later")

@@ -183,6 +183,9 @@ def test_a_column_that_was_made_wider_takes_the_batch_that_failed(
     assert postgres.run(f"SELECT v FROM {table} ORDER BY 1") == [(1,), (3_000_000_000,)]
 
 
+@pytest.mark.full(
+    gate="services/test_postgres_values.py::test_a_value_that_a_column_cannot_have_fails_its_batch_with_the_column_and_leaves_nothing"
+)
 def test_a_table_that_changes_before_the_commit_gets_nothing_of_the_batch(
     write_rows: WriteRows, postgres: Postgres, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

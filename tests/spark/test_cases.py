@@ -396,6 +396,9 @@ def shouting(folder: Path, sound: str, *documents: tuple[str, str], sql: str = "
     return [str(folder / f"{name}.yaml") for name, _ in documents]
 
 
+@pytest.mark.full(
+    gate="spark/test_cases.py::test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit"
+)
 def test_files_share_a_session_if_their_folder_and_settings_are_equal(
     asked: list[Asked], tmp_path: Path
 ) -> None:
@@ -414,7 +417,7 @@ def test_files_share_a_session_if_their_folder_and_settings_are_equal(
 
 
 @pytest.mark.full(
-    gate="spark/test_cases.py::test_files_share_a_session_if_their_folder_and_settings_are_equal"
+    gate="spark/test_cases.py::test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit"
 )
 def test_the_test_command_starts_a_jvm_for_each_folder_in_a_process_of_its_own(tmp_path: Path) -> None:
     files = shouting(tmp_path / "one", "!", ("first", "UTC"), ("second", "UTC"))

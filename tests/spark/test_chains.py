@@ -73,6 +73,9 @@ def test_a_query_reads_all_rows_of_the_queries_that_write_its_input(stage: Stage
         assert values(stage, table) == ["a", "b", "c"], table
 
 
+@pytest.mark.full(
+    gate="spark/test_chains.py::test_a_query_reads_all_rows_of_the_queries_that_write_its_input"
+)
 def test_a_query_fails_with_the_writer_of_its_input_and_reads_all_rows_in_the_next_run(stage: Stage) -> None:
     for seconds, value in enumerate(("1", "x")):
         stage.put("raw", value)
@@ -165,6 +168,9 @@ def test_a_writer_that_never_starts_fails_its_readers(stage: Stage, monkeypatch:
     assert values(stage, "out") == []
 
 
+@pytest.mark.full(
+    gate="spark/test_chains.py::test_a_query_reads_all_rows_of_the_queries_that_write_its_input"
+)
 def test_a_changed_document_that_starts_writer_and_reader_starts_the_reader_last(stage: Stage) -> None:
     """The writer is suspended before, and so ends nothing when the document changes."""
     sources = [*seeded(stage), {"name": "ticks", "rate": {}}]

@@ -150,6 +150,9 @@ def test_keep_continues_on_the_checkpoint_and_records_the_document(changing: Cha
     )
 
 
+@pytest.mark.full(
+    gate="spark/test_dry_start.py::test_a_new_generation_that_the_document_asks_for_is_accepted"
+)
 def test_new_generation_starts_the_next_one_once_and_finds_it_again(changing: Changing) -> None:
     new = {"onChange": "newGeneration"}
     changing.run("1 minute", new)

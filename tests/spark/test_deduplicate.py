@@ -30,6 +30,9 @@ def texts(bench: PipeBench, **step: Any) -> list[str]:
     return [row[-1] for row in bench.run(named, {"name": "t", "sql": "SELECT text FROM v"})]
 
 
+@pytest.mark.full(
+    gate="spark/test_sql_started.py::test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch"
+)
 def test_duplicates_by_a_column_are_dropped_for_ever(bench: PipeBench) -> None:
     """Nulls are equal, the state survives a restart, and an empty file does not end the stream."""
     bench.put("events", event(1, 0, "a"), event(1, 0, "a"), event(None, 0, "n"), event(None, 0, "n"))
@@ -40,7 +43,9 @@ def test_duplicates_by_a_column_are_dropped_for_ever(bench: PipeBench) -> None:
     assert texts(bench, columns=["id"]) == ["a", "b", "n"]
 
 
-@pytest.mark.full(gate="spark/test_deduplicate.py::test_duplicates_by_a_column_are_dropped_for_ever")
+@pytest.mark.full(
+    gate="spark/test_sql_started.py::test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch"
+)
 def test_duplicates_by_all_columns_are_dropped(bench: PipeBench) -> None:
     bench.put("events", event(1, 0, "a"), event(1, 0, "a"), event(1, 0, "b"))
     assert texts(bench) == ["a", "b"]

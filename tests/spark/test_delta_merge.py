@@ -214,6 +214,7 @@ def test_a_row_whose_key_is_null_fails_its_batch(bench: Bench, row: str, *, ther
     )
 
 
+@pytest.mark.full(gate="spark/test_delta_merge.py::test_a_row_whose_key_is_null_fails_its_batch")
 def test_a_null_within_a_key_fails_its_batch_and_names_the_field(bench: Bench) -> None:
     structs = "SELECT struct(id, struct(v)) AS key, seq, op FROM rows"
     bench.merge((1, "a", 1), sql=structs, merge=NEWEST | {"keys": ["key"]})

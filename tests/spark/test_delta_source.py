@@ -142,6 +142,7 @@ def test_a_new_upstream_column_is_read_after_a_restart(bench: Bench) -> None:
     assert bench.rows("out", "id", "name")[-1] == (9, "a")
 
 
+@pytest.mark.full(gate="spark/test_delta_source.py::test_a_starting_version_applies_only_to_a_new_checkpoint")
 def test_a_replaced_table_is_not_read_further(bench: Bench) -> None:
     bench.copy()
     other = Bench(bench.spark, bench.folder / "other")

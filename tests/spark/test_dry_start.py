@@ -135,6 +135,7 @@ def test_a_document_that_starts_is_ready_before_its_first_start_and_after_batche
     assert stage.dry(stage.spec()) == ready
 
 
+@pytest.mark.full(gate="services/test_dry_start.py::test_no_topic_and_no_table_is_made")
 def test_a_run_goes_on_beside_dry_starts(stage: Rehearsing) -> None:
     record = stage.folder / "checkpoints" / "count" / "_1.mainstem-document.json"
     with stage.running(**stage.spec()) as turning:
@@ -228,6 +229,9 @@ def test_a_new_generation_that_the_document_asks_for_is_accepted(committed: Rehe
     assert committed.dry(spec) == {"count": None, "copy": None}
 
 
+@pytest.mark.full(
+    gate="spark/test_preflight_pod.py::test_a_checkpoint_belongs_to_the_pipeline_of_the_pod_and_to_no_other_one"
+)
 def test_the_checkpoints_of_another_pipeline_are_refused(committed: Rehearsing) -> None:
     with pytest.raises(NotReady) as error:
         committed.dry(committed.spec(), pipeline="another")

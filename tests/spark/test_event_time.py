@@ -63,7 +63,9 @@ def test_windows_of_every_kind_work_in_every_mode(streams: Streams, names: list[
     }
 
 
-@pytest.mark.full(gate="spark/test_watermark_rows.py::test_a_view_read_twice_has_two_watermarks")
+@pytest.mark.full(
+    gate="spark/test_watermark_rows.py::test_a_row_outside_the_relation_does_not_move_the_watermark"
+)
 @pytest.mark.S18
 def test_a_view_can_compute_event_time(streams: Streams) -> None:
     """A restart continues with state and watermark, and drops late rows."""
@@ -106,7 +108,9 @@ def test_a_stream_joins_a_table(streams: Streams) -> None:
     assert {result.status.state_rows for result in results.values()} == {0}
 
 
-@pytest.mark.full(gate="spark/test_refresh.py::test_changed_files_are_used_and_every_row_is_written_once")
+@pytest.mark.full(
+    gate="services/test_side_inputs.py::test_a_running_query_reads_changed_tables_by_their_kind"
+)
 @pytest.mark.S20
 def test_a_changed_table_is_read_by_the_next_start(streams: Streams) -> None:
     streams.stream("a", None, "x 0:01 1")

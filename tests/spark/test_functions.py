@@ -81,6 +81,7 @@ def test_an_aggregate_in_python_over_a_stream_takes_a_collected_list(bench: Pipe
     ]
 
 
+@pytest.mark.full(gate="spark/test_functions.py::test_a_python_function_of_values_runs")
 @pytest.mark.S17
 def test_an_aggregate_over_series_runs_on_a_bounded_query(spark: SparkSession, bench: PipeBench) -> None:
     (bench.folder / "prices.json").write_text('{"p": 2}\n{"p": 8}\n', encoding="utf-8")

@@ -61,6 +61,7 @@ def run(
     return json.loads(handle.recentProgress[-1].json), own.table("q").count()
 
 
+@pytest.mark.full(gate="unit/test_join_bounds.py::test_validate_and_explain_warn_of_the_same_sides")
 @pytest.mark.parametrize(
     "shape",
     only([*FEW, *MORE], [FEW[2]]),

@@ -147,6 +147,9 @@ def pool_of(run: Turning, changing: Changing, name: str) -> tuple[int, int]:
     return pool.weight(), pool.minShare()
 
 
+@pytest.mark.full(
+    gate="spark/test_live_changes.py::test_exactly_those_queries_restart_of_which_the_comparison_shows_it"
+)
 def test_weights_and_budgets_change_without_a_restart_of_any_query(changing: Changing) -> None:
     queries = [changing.query("a"), changing.query("b")]
     with changing.stage.running(**changing.spec(*queries)) as run:
@@ -240,6 +243,9 @@ def test_exactly_those_queries_restart_of_which_the_comparison_shows_it(changing
             present = wanted
 
 
+@pytest.mark.full(
+    gate="spark/test_dry_start.py::test_a_document_that_does_not_fit_its_checkpoint_or_folder_is_refused"
+)
 def test_a_query_does_not_stop_for_an_empty_checkpoint_whose_folder_has_rows(changing: Changing) -> None:
     """Nor does a new query start on the folder of another one. Both are taken with a new path."""
     with changing.stage.running(**changing.spec(changing.query("a"))) as run:

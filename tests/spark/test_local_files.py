@@ -71,6 +71,7 @@ def _permission(spark: SparkSession, mode: int) -> Any:
     return _java(spark).org.apache.hadoop.fs.permission.FsPermission(f"{mode:03o}")
 
 
+@pytest.mark.full(gate="spark/test_local_files.py::test_both_interfaces_write_what_hadoops_own_write")
 def test_a_stateful_batch_with_a_local_checkpoint_runs_no_process(
     spark: SparkSession, tmp_path: Path, processes: Any
 ) -> None:

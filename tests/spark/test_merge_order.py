@@ -223,6 +223,9 @@ def test_a_column_may_have_the_name_of_sparks_metadata(bench: Bench) -> None:
     assert [(row[0], row[3]["x"]) for row in bench.rows("out", "id", "v", "seq", "_metadata")] == [(1, 5)]
 
 
+@pytest.mark.full(
+    gate="spark/test_merge_order.py::test_of_equal_rows_a_deduplication_keeps_any_so_it_ends_the_order"
+)
 def test_rows_that_are_written_alike_count_as_one(bench: Bench) -> None:
     """They differ in a column that the merge does not write; both would write the same row."""
     rows = bench.spark.createDataFrame([(1, "a", 1, "I"), (1, "a", 1, "U")], f"{SCHEMA}, op STRING").coalesce(
@@ -246,6 +249,9 @@ def test_a_document_can_fail_every_batch_with_equal_sequences(bench: Bench) -> N
     assert bench.failure(merge=strict) == [(1, "equal", 1), (2, "b", 2)]
 
 
+@pytest.mark.full(
+    gate="spark/test_delta_merge.py::test_the_newest_row_of_a_key_wins_within_a_batch_and_against_the_table"
+)
 def test_the_second_column_of_a_sequence_decides_if_the_first_ones_are_equal(bench: Bench) -> None:
     """Within a batch and against the table; null is the lowest value in each column."""
     columns: dict[str, Any] = {"keys": ["id"], "sequenceBy": ["seq", "v"]}

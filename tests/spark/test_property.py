@@ -286,6 +286,9 @@ def made(*rows: tuple[str | None, int | None, int]) -> list[dict[str, Any]]:
     return [{"k": k, "n": n, "at": f"2026-01-01T0{m // 60}:{m % 60:02}:00Z"} for k, n, m in rows]
 
 
+@pytest.mark.full(
+    gate="spark/test_sql_started.py::test_each_shape_of_plan_starts_and_gives_the_rows_of_a_batch"
+)
 @also(killed_with_state())
 @settings(phases=[Phase.explicit], suppress_health_check=list(HealthCheck), deadline=None)
 @given(examples())

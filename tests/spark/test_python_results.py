@@ -121,6 +121,7 @@ def test_an_aggregate_that_does_not_fit_fails_by_name(spark: SparkSession, bench
 GAPS = {"from": "names", "keys": ["name"], "schema": "user STRING, gaps ARRAY<INT>, last TIMESTAMP"}
 
 
+@pytest.mark.full(gate="spark/test_stateful.py::test_a_function_times_out_by_event_time")
 @pytest.mark.parametrize(
     "code",
     sampled(

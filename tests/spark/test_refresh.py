@@ -23,6 +23,9 @@ def refreshed(run: Turning, times: int) -> None:
         run.until(lambda before=before: run["to-out"].run_id != before)
 
 
+@pytest.mark.full(
+    gate="services/test_side_inputs.py::test_a_running_query_reads_changed_tables_by_their_kind"
+)
 def test_changed_files_are_used_and_every_row_is_written_once(stage: Stage) -> None:
     side = stage.folder / "side"
     side.mkdir()

@@ -283,6 +283,9 @@ def test_what_a_merge_compares_is_not_text_in_the_table_and_a_number_in_the_quer
     ]
 
 
+@pytest.mark.full(
+    gate="spark/test_stored_types.py::test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column"
+)
 def test_of_a_row_that_removes_its_key_only_the_key_is_compared(stage: Stage) -> None:
     create(stage, "k STRING, n INT")
     put(stage, k="a", n=1)
@@ -298,6 +301,7 @@ def test_of_a_row_that_removes_its_key_only_the_key_is_compared(stage: Stage) ->
     assert stage.rows("table") == [{"k": "b", "n": 1}]
 
 
+@pytest.mark.full(gate="spark/test_stored_types.py::test_values_of_other_types_are_exact_also_within_structs")
 @pytest.mark.parametrize("merge", only([False, True], (True,)))
 def test_a_table_with_type_widening_takes_the_type_of_the_query(stage: Stage, *, merge: bool) -> None:
     widens = ", 'delta.enableTypeWidening' = 'true', 'delta.feature.timestampNtz' = 'supported'"

@@ -211,6 +211,7 @@ def test_a_projection_above_an_aggregation_changes_the_rows_of_keys(tried: Any) 
     assert trial.new.state_rows == trial.old.state_rows == 2
 
 
+@pytest.mark.full(gate="unit/test_trial.py::test_a_query_that_continues_is_compared")
 def test_a_query_that_fails_only_with_the_new_document_has_its_error(tried: Any) -> None:
     [trial] = tried({"kept": "SELECT k, 1 DIV (v - 31) AS v, ts FROM a"}, "kept")
     assert (trial.outcome, trial.reason) == (Outcome.FAILED, "DIVIDE_BY_ZERO")
@@ -218,9 +219,7 @@ def test_a_query_that_fails_only_with_the_new_document_has_its_error(tried: Any)
     assert exit_code([trial]) == 9
 
 
-@pytest.mark.full(
-    gate="spark/test_trial.py::test_a_query_that_fails_only_with_the_new_document_has_its_error"
-)
+@pytest.mark.full(gate="unit/test_trial.py::test_a_query_that_continues_is_compared")
 def test_a_query_that_spark_rejects_only_with_the_new_document_has_its_position(tried: Any) -> None:
     [trial] = tried({"kept": "SELECT k, v + array(1) AS v, ts FROM a"}, "kept", batches=1)
     assert trial.outcome is Outcome.FAILED
@@ -228,6 +227,7 @@ def test_a_query_that_spark_rejects_only_with_the_new_document_has_its_position(
     assert trial.reason.startswith("DATATYPE_MISMATCH")
 
 
+@pytest.mark.full(gate="unit/test_trial.py::test_a_query_that_does_not_continue_is_not_compared")
 def test_a_source_that_is_new_has_no_rows_and_a_note(
     spark: SparkSession, pipeline: Pipeline, tried: Any
 ) -> None:

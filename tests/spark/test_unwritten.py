@@ -61,6 +61,7 @@ def test_the_log_has_the_rows_that_a_query_did_not_write(
     assert "raise watermark.delay above the time by which rows arrive out of order" in last
 
 
+@pytest.mark.full(gate="spark/test_recipes.py::test_files_are_read_in_the_order_of_their_modification")
 def test_files_of_one_modification_time_are_read_by_name(stage: Stage) -> None:
     """So no row of theirs is late, in whatever order they were written."""
     shuffled = [f"{hour:02}" for hour in range(4)]

@@ -180,6 +180,7 @@ def test_an_unknown_key_is_rejected_before_a_table_is_created(bench: Bench) -> N
     assert not (bench.folder / "out").exists()
 
 
+@pytest.mark.full(gate="spark/test_views.py::test_rows_are_right_and_a_restart_continues")
 def test_a_source_may_join_a_union_and_leave_it(bench: Bench) -> None:
     bench.put("a", "1")
     assert bench.run("result: SELECT value FROM a") == ["1"]
@@ -198,7 +199,7 @@ def test_a_source_may_join_a_union_and_leave_it(bench: Bench) -> None:
     assert bench.run("result: SELECT value FROM b UNION ALL SELECT value FROM c") == ["-", "1", "2", "3", "x", "y", "z"]  # fmt: skip
 
 
-@pytest.mark.full(gate="spark/test_views.py::test_a_source_may_join_a_union_and_leave_it")
+@pytest.mark.full(gate="spark/test_views.py::test_rows_are_right_and_a_restart_continues")
 def test_a_new_view_in_between_keeps_the_checkpoint(bench: Bench) -> None:
     bench.put("a", "1")
     assert bench.run("result: SELECT value FROM a") == ["1"]

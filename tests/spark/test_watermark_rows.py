@@ -71,7 +71,9 @@ ONLY_X = "SELECT ts, v FROM a WHERE k = 'x'"
 OWN = {"sql": "SELECT k, ts FROM a WHERE v = 1", "watermark": WATERMARK}
 
 
-@pytest.mark.full(gate="spark/test_watermark_rows.py::test_a_view_read_twice_has_two_watermarks")
+@pytest.mark.full(
+    gate="spark/test_watermark_rows.py::test_a_row_outside_the_relation_does_not_move_the_watermark"
+)
 @pytest.mark.parametrize(
     ("source", "views"),
     [
@@ -113,6 +115,9 @@ def test_a_row_outside_the_relation_does_not_move_the_watermark(
     assert watermark(session, tmp_path, source, ONLY_X, COUNTED.format("v0")) == "2025-12-31T23:51:00.000Z"
 
 
+@pytest.mark.full(
+    gate="spark/test_watermark_rows.py::test_a_row_outside_the_relation_does_not_move_the_watermark"
+)
 def test_a_view_read_twice_has_two_watermarks(session: SparkSession, tmp_path: Path) -> None:
     """Each occurrence has a watermark of its own, and the slowest sets the pace."""
     lines(tmp_path / "a", ("x", "2026-01-01T00:00:00Z"), ("y", FAR), ("x", "2026-01-01T00:01:00Z"))
