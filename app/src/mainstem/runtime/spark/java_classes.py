@@ -1,8 +1,7 @@
 """Java's classes by name, each looked up once.
 
 py4j asks the JVM for each part of `jvm.org.apache.spark.sql.Row`, at each use. Java has to look into every jar of the class path to
-know that `org.apache` is no class, and for a name that pyspark has imported with `*` it does so for each of these packages: that was
-a fifth of the CPU of a JVM with short batches.
+know that `org.apache` is no class, and for a name that pyspark has imported with `*` it does so for each of these packages.
 """
 
 from typing import Any
