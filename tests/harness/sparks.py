@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from mainstem.runtime.clock import Clock
 from mainstem.runtime.maintenance.orphan_removal import OrphanCleaner
 from mainstem.runtime.preflight import user_modules
 from mainstem.runtime.spark import session
-from mainstem.runtime.spark.conf import JAVA_OPTIONS, LOG4J
 from mainstem.runtime.spark.environment import this_machine
 from pyspark.sql import SparkSession
 
@@ -29,11 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAD = pipeline_head("tests")
 _HEAP = "3g"
 """A worker runs up to a thousand tests in one JVM. Each `newSession` stays in memory: Spark's listener bus refers to it."""
-_COMPILER = (
-    "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
-    "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
-)
-"""Java's second compiler starts four times later than in a driver: it took a third of the CPU of a worker, whose queries end soon."""
 DOCUMENT = """
 apiVersion: mainstem.dev/v1alpha1
 kind: StreamingPipeline
@@ -57,9 +50,9 @@ def opened(folder: Path) -> Iterator[SparkSession]:
     user_modules.add_folder(ROOT / "tests" / "usercode")
     user_modules.add_folder(ROOT / "k8s" / "samples" / "recipes")
     [document] = read_text(DOCUMENT.format(folder=folder))
-    java = f"{JAVA_OPTIONS} -Dlog4j2.configurationFile=file:{LOG4J} {_COMPILER}"
-    machine = replace(this_machine(cores=2, heap=_HEAP), owned={"spark.driver.extraJavaOptions": java})
-    with session.open_session(document.graph, machine, output=print, verbose=False) as spark:
+    with session.open_session(
+        document.graph, this_machine(cores=2, heap=_HEAP), output=print, verbose=False
+    ) as spark:
         process = spark.sparkContext._gateway.proc
         yield spark
         if (code := process.poll()) is not None:

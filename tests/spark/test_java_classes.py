@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from py4j import protocol
 from py4j.java_gateway import JavaPackage
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 
-LOOKUP = "r\nu\n"
+LOOKUP = protocol.REFLECTION_COMMAND_NAME + protocol.REFL_GET_UNKNOWN_SUB_COMMAND_NAME
 """How py4j's commands that ask what a name means begin."""
 
 
@@ -54,8 +56,6 @@ def test_a_name_without_a_class_is_looked_up_again(
 def test_functions_of_columns_look_up_nothing_twice(
     spark: SparkSession, looked_up: Callable[[], list[str]]
 ) -> None:
-    from pyspark.sql import functions as F
-
     rows = spark.range(1)
     rows.select(F.concat(F.col("id"), F.lit("x")))
     looked_up()
