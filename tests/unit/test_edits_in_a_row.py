@@ -8,7 +8,7 @@ from mainstem_operator.observed.ages import Ages
 from unit.operator_steps import SPEC, body, ended, revision
 from unit.test_operator_model import CHANGED, Life
 from unit.test_preflights import NEW, OTHER, Event, runs_on, shown
-from unit.test_unchecked_documents import healthy
+from unit.test_unchecked_documents import healthy, starts
 
 
 TAKEN_OVER = {**SPEC, "restart": {"policy": "Never"}}
@@ -94,13 +94,115 @@ def test_a_driver_that_ends_through_no_fault_of_the_first_edit_is_followed_by_on
 
 
 @pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
-@pytest.mark.parametrize("end", [(1, None), (137, None), (3, "failed"), (4, "failed"), (5, "failed")])
-def test_a_second_edit_is_the_remedy_of_a_first_one_whose_driver_fails(
+@pytest.mark.parametrize("end", [(3, "failed"), (4, "failed")])
+def test_a_second_edit_is_the_remedy_of_a_first_one_that_fails_itself(
     end: tuple[int, str | None], second: dict[str, Any]
 ) -> None:
     life = edited_twice(second=CHANGED)
     life.changes(second, asleep=True)
     life.the_driver_ends(end)
+    assert next_driver(life) == revision(body(second)).name
+
+
+DEATHS = [(1, None), (137, None), (5, "failed")]
+"""Ends of a driver that its document may cause, or the check of the next one, or something else."""
+
+
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("is_read", [False, True], ids=["unread", "at-hand"])
+@pytest.mark.parametrize("end", DEATHS)
+def test_a_pod_checks_the_second_edit_once_a_driver_of_the_first_one_has_failed(
+    end: tuple[int, str | None], is_read: bool, second: dict[str, Any]
+) -> None:
+    """Its check may be what ended the driver."""
+    life = edited_twice(second=second if is_read else CHANGED)
+    life.changes(second, asleep=True)
+    life.the_driver_ends(end)
+    assert next_driver(life) == FIRST
+    assert life.preflight_pod is not None
+    starts("Running", "Starting", pause=0)(life)
+    assert life.pod is not None
+    assert pod_status.handed_revision(life.pod) == FIRST
+    life.the_preflight_ends((0, False))
+    if second == OTHER:
+        assert next_driver(life) == NEW
+    else:
+        assert pod_status.handed_revision(life.pod) == THIRD
+        life.the_driver_ends((137, None))
+        assert next_driver(life) == THIRD, "it is checked"
+
+
+def test_a_second_edit_that_a_pod_refuses_is_no_remedy_of_a_driver_that_its_check_has_ended() -> None:
+    life = edited_twice(lambda life: life.the_driver_ends((137, None)), second=TAKEN_OVER)
+    assert next_driver(life) == FIRST
+    life.the_preflight_ends((3, False))
+    starts("Running", "Running", pause=0)(life)
+    life.time_passes(40_000)
+    assert runs_on(life, FIRST)
+
+
+def test_a_third_edit_after_the_check_of_the_second_one_has_ended_the_driver_is_checked_by_a_pod() -> None:
+    life = edited_twice(second=TAKEN_OVER)
+    life.changes(OTHER, asleep=True)
+    life.the_driver_ends((137, None))
+    assert next_driver(life) == FIRST
+    assert life.preflight_pod is not None
+    life.the_preflight_ends((0, False))
+    assert next_driver(life) == NEW
+
+
+def test_the_document_that_worked_is_the_remedy_of_a_first_edit_whose_driver_has_failed() -> None:
+    life = edited_twice(second=SPEC)
+    life.the_driver_ends((137, None))
+    assert next_driver(life) == revision(body(SPEC)).name
+    assert life.preflight_pod is None
+
+
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+def test_an_edit_while_the_driver_is_replaced_for_the_one_before_is_checked_too(
+    second: dict[str, Any],
+) -> None:
+    life = edited_twice(lambda life: life.the_driver_ends((0, "drained")), second=CHANGED)
+    assert next_driver(life) == FIRST
+    life.the_container_starts()
+    life.changes({**OTHER, "timeZone": "Asia/Tokyo"})
+    life.the_preflight_ends((0, False))
+    assert life.status["phase"] == "Draining"
+    life.changes(second)
+    life.the_pod_vanishes(heard=False)
+    life.turns()
+    assert next_driver(life) == FIRST
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_an_edit_that_comes_before_the_operator_knows_that_the_first_one_runs_is_checked_too(
+    heard: bool,
+) -> None:
+    life = healthy()
+    life.changes(CHANGED)
+    life.the_driver_takes_over(touched="a", asleep=True)
+    life.changes(TAKEN_OVER, asleep=True)
+    life.the_pod_vanishes(heard=heard)
+    life.turns()
+    assert next_driver(life) == FIRST
+
+
+def test_a_pod_checks_the_second_edit_while_the_first_one_pauses() -> None:
+    life = edited_twice(second=CHANGED)
+    life.changes(TAKEN_OVER, asleep=True)
+    life.the_driver_ends((137, None))
+    assert life.status["phase"] == "BackingOff"
+    assert life.preflight_pod is not None
+
+
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+def test_drivers_of_a_first_edit_that_fail_again_and_again_spend_its_budget(second: dict[str, Any]) -> None:
+    """Then the first edit has failed for good, and the second one is its remedy, checked or not."""
+    life = edited_twice(second=second)
+    for _ in range(CHANGED["restart"]["maxDriverRetries"]):
+        life.the_driver_ends((137, None))
+        assert next_driver(life) == FIRST
+    life.the_driver_ends((137, None))
     assert next_driver(life) == revision(body(second)).name
 
 
@@ -133,17 +235,23 @@ a_container_that_never_starts = fails_of_its_own(ended(body(), 128, why="StartEr
 
 @pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
 @pytest.mark.parametrize("stays", [a_server_that_never_answers, a_container_that_never_starts])
-def test_a_second_edit_is_the_remedy_of_a_first_one_whose_driver_never_runs(
+def test_a_pod_checks_the_second_edit_where_no_driver_of_the_first_one_runs(
     stays: Event, second: dict[str, Any]
 ) -> None:
-    assert next_driver(edited_twice(stays, second=second)) == revision(body(second)).name
+    life = edited_twice(stays, second=second)
+    assert next_driver(life) == FIRST
+    assert life.preflight_pod is not None
+    life.the_preflight_ends((0, False))
+    if second == TAKEN_OVER:  # the driver would take it over, if it ran
+        stays(life)
+    assert next_driver(life) == revision(body(second)).name
 
 
-@pytest.mark.parametrize("starts", [False, True], ids=["runs", "has-no-node"])
-def test_a_second_edit_waits_for_ten_minutes_at_most(starts: bool) -> None:
+@pytest.mark.parametrize("has_no_node", [False, True], ids=["runs", "has-no-node"])
+def test_a_second_edit_waits_for_ten_minutes_at_most(has_no_node: bool) -> None:
     """No node has room for a pod beside a driver that takes too much: the second edit may be what helps."""
     life = edited_twice()
-    if starts:
+    if has_no_node:
         life.the_driver_ends((0, "drained"))
         assert next_driver(life) == FIRST
     life.time_passes(301)
@@ -164,16 +272,33 @@ def test_an_operator_that_starts_meanwhile_gives_the_check_its_time() -> None:
     assert life.preflight_pod is not None
 
 
-def test_a_second_edit_is_the_remedy_of_a_first_one_whose_pod_was_overdue() -> None:
-    """The operator ends that pod for the second edit, and does not return to the first one."""
-    life = edited_twice(lambda life: life.the_driver_ends((0, "drained")), second=CHANGED)
+@pytest.mark.parametrize("is_checked", [False, True], ids=["no-verdict", "checked"])
+def test_a_second_edit_replaces_a_first_one_whose_pod_is_overdue(is_checked: bool) -> None:
+    life = edited_twice(lambda life: life.the_driver_ends((137, None)), second=CHANGED)
     life.time_passes(60)
     life.time_passes(1800)
     assert life.status["phase"] == "Failed"
     life.changes(OTHER)
-    life.time_passes(1)
+    assert life.preflight_pod is not None
+    if is_checked:
+        life.the_preflight_ends((0, False))
+    else:
+        life.time_passes(300)
+        assert life.pod is not None
+        assert pod_status.revision(life.pod) == FIRST
+        life.time_passes(301)
+    assert next_driver(life) == NEW
+
+
+def test_a_second_edit_that_needs_no_other_pod_leaves_the_overdue_one_of_the_first_edit() -> None:
+    """A pod of its own would not start either."""
+    life = edited_twice(lambda life: life.the_driver_ends((137, None)), second=TAKEN_OVER)
+    life.time_passes(60)
+    life.time_passes(1800)
+    assert next_driver(life) == FIRST
+    starts("Running", "Running", pause=0)(life)
     assert life.pod is not None
-    assert pod_status.revision(life.pod) == NEW
+    assert pod_status.handed_revision(life.pod) == THIRD
 
 
 def test_a_second_edit_that_a_pod_has_refused_is_no_remedy_of_a_driver_that_hung() -> None:
@@ -190,3 +315,21 @@ def test_a_second_edit_is_the_remedy_of_a_first_one_whose_query_fails() -> None:
     life.the_driver_reports(["Failed", "Idle"])
     life.the_driver_ends((0, "drained"))
     assert next_driver(life) == NEW
+
+
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+@pytest.mark.parametrize("has_ended", [False, True])
+def test_a_pod_of_the_first_edit_that_somebody_deletes_before_it_has_reported_is_followed_by_another_one(
+    second: dict[str, Any], has_ended: bool
+) -> None:
+    life = edited_twice(lambda life: life.the_driver_ends((0, "drained")), second=CHANGED)
+    assert next_driver(life) == FIRST
+    life.the_container_starts()
+    life.somebody_deletes_the_pod()
+    assert life.status["phase"] == "Draining"
+    life.changes(second)
+    if has_ended:
+        life.the_driver_ends((0, "drained"))
+    life.the_pod_vanishes(heard=has_ended)
+    life.turns()
+    assert next_driver(life) == FIRST

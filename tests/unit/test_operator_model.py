@@ -216,7 +216,7 @@ class Life(RuleBasedStateMachine):
         self.check_trial(old.get("trial", {}))
         if self.status.get("phase") in AT_REST:
             self.working = None
-        if self.status.get("phase") in (*AT_REST, *ENDED):
+        if self.status.get("phase") in (*AT_REST, "Completed"):
             self.follows = None
         failed = self.status.get("rollback", {})
         if "target" in failed and failed != old.get("rollback"):
@@ -352,8 +352,6 @@ class Life(RuleBasedStateMachine):
 
     def tell_to_go(self) -> None:
         assert self.pod is not None
-        if not has_reported(self.body, self.pod):
-            self.follows = None
         if pod_status.over(self.pod) or not pod_status.running(self.pod):
             self.gone, self.pod = self.pod, None
         else:
@@ -526,7 +524,7 @@ class Life(RuleBasedStateMachine):
             self.proven.add(running_revision(self.body, self.pod))
         if how[0] in (3, 4) or how[1] == "completed":
             self.working = None
-        if how not in ((0, "drained"), (6, "interrupted")):
+        if how[0] in (3, 4) or how[1] == "completed":
             self.follows = None
         self.ends_without_its_document()
         if how == (0, "drained"):
@@ -654,6 +652,10 @@ class Life(RuleBasedStateMachine):
         self.body["spec"] = copy.deepcopy(document) | kept
         if before != validation_of(self.body).revision:
             self.edited = self.now
+        if self.pod is not None and pod_status.leaving(self.pod) and {self.working, self.follows} & self.lost:
+            self.working = self.follows = (
+                None  # the resource had the last text of the document whose driver ends
+            )
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
 

@@ -443,7 +443,7 @@ def test_a_driver_that_never_ran_is_replaced_when_settings_change(
     assert next_step(pipeline, waiting).stop is False
     goes = next_step(pipeline, waiting, settings=settings)
     assert (phase(goes), goes.stop) == ("Draining", True)
-    assert condition(goes, "DriverRunning")[1] == "Updating"
+    assert condition(goes, "DriverRunning")[1] == "Restarting"
     pipeline = after(goes, pipeline)
     starts = next_step(pipeline, settings=settings)
     assert starts.start is not None

@@ -94,8 +94,7 @@ CONDITION_ROWS: Final = (
         "DriverRunning",
         "False",
         (conditions.UPDATING,),
-        "The driver drains because the document has changed. Before the driver has run, also because settings "
-        "of the operator have changed.",
+        "The driver drains because the document has changed.",
     ),
     ConditionRow("DriverRunning", "False", (healthy.RESTARTING,)),
     ConditionRow("DriverRunning", "False", (conditions.ROLLED_BACK,)),

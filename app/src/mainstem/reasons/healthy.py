@@ -23,7 +23,10 @@ READY: Final = Reason("Ready", "The event of the phase `Running`: every query is
 DOCUMENT_APPLIED: Final = Reason(
     "DocumentApplied", "The event of a changed document that the running driver has taken over."
 )
-RESTARTING: Final = Reason("Restarting", "The driver drains because `spec.restartNonce` has a new value.")
+RESTARTING: Final = Reason(
+    "Restarting",
+    "The driver drains because `spec.restartNonce` has a new value, or, before it has run, settings of the operator.",
+)
 ROWS_READ: Final = Reason("RowsRead", "At least one query reads rows.")
 RUNNING: Final = Reason("Running", "The driver container runs, or every query is active.")
 SCHEDULED: Final = Reason("Scheduled", "No run is due.")

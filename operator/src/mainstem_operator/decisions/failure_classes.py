@@ -97,12 +97,6 @@ def failure_class(ended: DriverEnd) -> FailureClass:
     return _BY_EXIT_CODE.get(ended.exit_code, FailureClass.DRIVER)
 
 
-def was_taken_away(ended: DriverEnd) -> bool:
-    """Whether the cluster or somebody ended the driver: neither its document nor a server did."""
-    is_of_its_own = ended.reason in OUTAGES or ended.reason in NEVER_RAN
-    return ended.drained or (failure_class(ended) is FailureClass.INFRASTRUCTURE and not is_of_its_own)
-
-
 @dataclass(frozen=True)
 class Failures:
     """The failures of a pipeline's driver in a row.

@@ -152,7 +152,7 @@ def _replacement(
             f"spec.restartNonce is now {observation.requested_nonce}; the driver finishes its running batches",
         )
     if not pod_status.running(pod) and _is_outdated(observation, before, pod):
-        return reasons.UPDATING, "the driver has not run yet, and settings of the operator have changed"
+        return reasons.RESTARTING, "the driver has not run yet, and settings of the operator have changed"
     return None
 
 

@@ -14,17 +14,14 @@ from mainstem.language.model.status.states import QueryState
 
 from mainstem_operator.decisions.failure_classes import (
     OF_THE_DOCUMENT,
-    POLICIES,
     FailureClass,
     failure_class,
-    was_taken_away,
 )
-from mainstem_operator.decisions.health import reported
 from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
 from mainstem_operator.observed.preflights import Verdict
-from mainstem_operator.observed.revision_entries import follows_healthy, is_healthy, newest
+from mainstem_operator.observed.revision_entries import follows_healthy, is_healthy, last_healthy, newest
 from mainstem_operator.validation.documents import Revision
 
 
@@ -45,15 +42,25 @@ def has_time(observation: Observation) -> bool:
 
 
 def _may_get_healthy(status: Mapping[str, Any], revision: str) -> bool:
-    """Whether the revision has replaced a healthy one, and nothing of it has failed."""
-    if not follows_healthy(status, revision) or status.get("phase") == "Failed":
-        return False
-    if any(query["state"] == QueryState.FAILED for query in status.get("queries", ())):
+    """Whether the revision has replaced a healthy one, and has not failed itself: its driver may have failed for another reason."""
+    has_failed = any(query["state"] == QueryState.FAILED for query in status.get("queries", ()))
+    if has_failed or not follows_healthy(status, revision):
         return False
     entry, failure = newest(status) or {}, status.get("lastFailure")
     if failure is None or failure["attempt"] < entry.get("attempt", 0):
         return True
-    return not POLICIES[FailureClass(failure["class"])].spends_budget
+    return FailureClass(failure["class"]) not in OF_THE_DOCUMENT
+
+
+def driver_has_failed(observation: Observation) -> bool:
+    """Whether the document that ran last has replaced a healthy one, and its last driver has failed. The check of a changed document may
+    be what ended that, so a pod checks it in place of the next driver; but not the healthy one: that has run.
+    """
+    status, last = observation.status, last_revision(observation.body, observation.pod)
+    if not follows_healthy(status, last) or _returns(observation):
+        return False
+    failures, entry = driver_history(replace(observation, unchecked=True)).failures, newest(status) or {}
+    return failures.last is not None and failures.attempt >= entry.get("attempt", 0)
 
 
 def is_unchecked(observation: Observation) -> bool:
@@ -69,7 +76,8 @@ def is_unchecked(observation: Observation) -> bool:
     before = driver_history(replace(observation, unchecked=True))
     is_refused = _is_refused(observation.status, observation.wanted_name)
     was_healthy = is_healthy(observation.status, current.name)
-    may_work = was_healthy or is_refused or _was_taken_away(observation, before)
+    is_remedy = before.failures.last is not None and _returns(observation)
+    may_work = was_healthy or is_refused or (has_time(observation) and not is_remedy)
     return before.revision == current.name and may_work and _works(before, current, is_refused=is_refused)
 
 
@@ -87,13 +95,10 @@ def _can_be_checked(observation: Observation, current: Revision) -> bool:
     return (has_reported or preflight is not None) and may_remain(observation.body, observation.pod)
 
 
-def _was_taken_away(observation: Observation, before: DriverHistory) -> bool:
-    """Whether the document that ran last had no time to get healthy: its driver was ended from outside, or starts. One whose pod was
-    deleted before it ran is no such driver, because the operator itself may have replaced it.
-    """
-    has_run = observation.status.get("phase") != "Draining" or reported(observation.status, before.attempt)
-    is_from_outside = has_run if before.ended is None else was_taken_away(before.ended)
-    return is_from_outside and has_time(observation)
+def _returns(observation: Observation) -> bool:
+    """Whether the changed document is the healthy one that the last one has replaced: it has run."""
+    last = last_revision(observation.body, observation.pod)
+    return last_healthy(observation.status, last) == observation.wanted_name
 
 
 def _is_refused(status: Mapping[str, Any], wanted: str | None) -> bool:

@@ -23,11 +23,16 @@ def is_healthy(status: Mapping[str, Any], revision: str) -> bool:
 
 
 def follows_healthy(status: Mapping[str, Any], revision: str) -> bool:
-    """Whether the revision runs, has replaced a healthy one, and has been neither healthy nor failed since."""
+    """Whether the revision runs, has replaced a healthy one, and has been neither healthy nor failed since. One that a driver has taken
+    over just now has no entry yet.
+    """
     entry, before = newest(status), _before(status)
-    if entry is None or (entry["revision"], entry["outcome"]) != (revision, RevisionOutcome.PROGRESSING):
+    if entry is None:
         return False
-    return before is not None and before["outcome"] == RevisionOutcome.HEALTHY
+    if entry["revision"] != revision and entry["outcome"] == RevisionOutcome.HEALTHY:
+        return True
+    is_healthy_before = before is not None and before["outcome"] == RevisionOutcome.HEALTHY
+    return entry["outcome"] == RevisionOutcome.PROGRESSING and is_healthy_before
 
 
 def last_healthy(status: Mapping[str, Any], failed: str) -> str | None:

@@ -57,6 +57,9 @@ def _is_compared(observation: Observation) -> bool:
 
 def _why(observation: Observation, wanted: Revision) -> str | None:
     """Why only a new driver can apply the document; None if the driver that runs, or the next one, can take it over."""
+    running = last_revision(observation.body, observation.pod)
+    if wanted.name != running and unchecked.driver_has_failed(observation):
+        return f"a driver of revision {running} has failed, and another one might fail at the check"
     if observation.is_alive:
         return updates.needs_driver(observation, wanted)
     change, refusal = observation.change, observation.refused_update
@@ -122,8 +125,13 @@ def document_waits(observation: Observation) -> tuple[Condition, ...]:
         remains += f", for {unchecked.MOST_SECONDS / 60:g} minutes at most, because it has not been healthy"
     if not preflight.message:
         pod = preflight_name(observation.body["metadata"]["name"])
+        checks = (
+            "checks"
+            if observation.is_alive or observation.preflight_pod.pod or to_start(observation)
+            else "will check"
+        )
         message = (
-            f"the pod {pod} checks revision {wanted.name}, for at most {LONGEST_SECONDS // 60} minutes: {preflight.why}; until then "
+            f"the pod {pod} {checks} revision {wanted.name}, for at most {LONGEST_SECONDS // 60} minutes: {preflight.why}; until then "
             f"{remains}"
         )
         return (Condition(DOCUMENT_APPLIED, FALSE, reasons.APPLYING, message),)
@@ -145,9 +153,13 @@ def goes_on(observation: Observation) -> bool:
 
 
 def to_start(observation: Observation) -> Preflight | None:
-    """The preflight whose pod the operator creates, once a driver has its own; None if there is none to create."""
+    """The preflight whose pod the operator creates, once a driver has its own, or pauses after a failure that the document may mend;
+    None if there is none to create.
+    """
     preflight, is_there = _awaited(observation), observation.preflight_pod.pod is not None
-    if preflight is None or is_there or observation.refused or not observation.is_alive:
+    if preflight is None or is_there or observation.refused:
+        return None
+    if not observation.is_alive and not unchecked.driver_has_failed(observation):
         return None
     return None if _pause(observation, preflight) > 0 else preflight
 
