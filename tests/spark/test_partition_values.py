@@ -188,6 +188,63 @@ def test_a_record_of_kafka_has_no_time_without_its_offset_where_an_hour_is_repea
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "zone", "is_refused"),
+    [
+        ({"timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}, "Europe/Zurich", True),
+        ({"TIMESTAMPFORMAT": "yyyy-MM-dd'T'HH:mm:ss'Z'"}, "Europe/Zurich", True),
+        ({"timestampFormat": "yyyy-MM-dd HH:mm:ss VV"}, "America/New_York", True),
+        ({"timestampFormat": "yyyy-MM-dd HH:mm", "timeZone": "Europe/Zurich"}, "UTC", True),
+        ({"timestampFormat": "yyyy-MM-dd HH:mm", "timeZone": "+02:00"}, "Europe/Zurich", False),
+        ({"timestampFormat": "yyyy-MM-dd HH:mm", "timezone": "UTC"}, "Europe/Zurich", False),
+        ({"timestampFormat": "yyyy-MM-dd'T'HH:mm:ssXXX"}, "Europe/Zurich", False),
+        ({"timestampFormat": "yyyy-MM-dd HH:mm z"}, "Europe/Zurich", False),
+        ({"timestampFormat": "yyyy-MM-dd HH:mm"}, "Asia/Tokyo", False),
+        ({"timestampNTZFormat": "yyyy-MM-dd HH:mm"}, "Europe/Zurich", False),
+        ({}, "Europe/Zurich", False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_have_no_time_without_its_offset_where_an_hour_is_repeated(
+    spark: SparkSession, kind: str, options: dict[str, str], zone: str, is_refused: bool
+) -> None:
+    columns = {"array(struct(at))": "at", "CAST(at AS DATE)": "day"}
+    own = spark.newSession()
+    own.conf.set("spark.sql.session.timeZone", zone)
+    for value, column in columns.items():
+        sink = {"name": "out", kind: {"path": "/out", "options": options, "partitionBy": ["p"]}}
+        [document] = read_text(yaml.safe_dump(pipeline_head("times") | {"spec": {
+            "timeZone": zone,
+            "sources": [{"name": "t", "files": {"path": "/nowhere", "format": "json", "schema": "at TIMESTAMP, p STRING"}}],
+            "views": [{"name": "v", "sql": f"SELECT {value} AS {column}, p FROM t"}],
+            "queries": [{"name": "q", "from": "v", "to": [sink]}],
+            "checkpoints": {"location": "/nowhere"},
+        }}))  # fmt: skip
+        frame = own.sql(f"SELECT {value} AS {column}, '' AS p FROM VALUES (current_timestamp()) AS t (at)")
+        problems = misfits(document.graph, document.graph.spec.queries[0], frame)
+        name = next((name for name in options if name.lower() == "timestampformat"), "")
+        expected = [("TimeNeedsOffset", f"spec.queries[0].to[0].{kind}.options.{name}")]
+        assert [(each.reason, each.path) for each in problems] == (
+            expected if is_refused and column == "at" else []
+        )
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_files_keep_both_hours_of_a_repeated_one(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    times = {"2024-10-27T00:30:00.000001Z", "2024-10-27T01:30:00Z"}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text("\n".join(json.dumps({"at": time}) for time in sorted(times)))
+    own = sparks.run(spark, {
+        "timeZone": "Europe/Zurich",
+        "sources": [{"name": "t", "files": {"path": f"{tmp_path}/in", "format": "json", "schema": "at TIMESTAMP"}}],
+        "queries": [{"name": "q", "from": "t", "to": [{"name": "out", kind: {"path": f"{tmp_path}/out"}}]}],
+        "checkpoints": {"location": f"{tmp_path}/checkpoints"},
+    })  # fmt: skip
+    written = own.read.format(kind).schema("at TIMESTAMP").load(f"{tmp_path}/out")
+    read = {row["t"] for row in written.selectExpr("unix_micros(at) AS t").collect()}
+    assert read == {1729989000000001, 1729992600000000}
+
+
 @pytest.mark.full(
     gate="spark/test_partition_values.py::test_a_batch_with_a_value_that_would_be_altered_fails_with_the_name_of_the_column"
 )

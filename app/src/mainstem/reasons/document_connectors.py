@@ -110,9 +110,9 @@ TYPE_NOT_SUPPORTED: Final = document_problem(
 )
 TIME_NEEDS_OFFSET: Final = document_problem(
     "TimeNeedsOffset",
-    "A Kafka sink writes a TIMESTAMP as a string without its offset: as key, value, topic or header. In a time zone that"
-    " has an hour twice, two times become one string.",
-    "Write the time with its offset in a view, with `date_format` or `to_json`, or set `timeZone: UTC`.",
+    "A sink writes a TIMESTAMP as a string without its offset: Kafka as key, value, topic or header, and files of JSON and CSV by a"
+    " `timestampFormat` of the document. In a time zone that has an hour twice, two times become one string.",
+    "Write the time with its offset: in a view with `date_format` or `to_json`, in a format with `XXX`. Or set `timeZone: UTC`.",
 )
 TABLE_SHARED: Final = document_problem(
     "TableShared",

@@ -11,12 +11,15 @@ _FUTURE_YEAR: Final = 2037
 
 
 def repeats_hours(time_zone: str) -> bool:
-    """Whether the zone sets its clocks back each year."""
+    """Whether the zone sets its clocks back each year; an offset such as `+02:00` does not."""
     if time_zone == "UTC":
         return False
-    from zoneinfo import ZoneInfo  # reads the time zone database
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # reads the time zone database
 
-    zone = ZoneInfo(time_zone)
+    try:
+        zone = ZoneInfo(time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return False
     return len({datetime(_FUTURE_YEAR, month, 1, tzinfo=zone).utcoffset() for month in range(1, 13)}) > 1
 
 

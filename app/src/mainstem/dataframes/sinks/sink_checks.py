@@ -28,6 +28,7 @@ from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
+from mainstem.language.rules.connectors.datetime_patterns import has_offset
 from mainstem.language.yaml.yamltext import Path, render_path
 
 
@@ -78,7 +79,7 @@ def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
     return [
         Problem(0, 0, render_path((*at, index, *path)), f"{query.from_!r} {message}", reason)
         for index, sink in enumerate(query.to)
-        for check in (_columns, _condition, _line, _partitions, _times)
+        for check in (_columns, _condition, _line, _partitions, _times, _times_of_files)
         for path, message, reason in check(sink, frame)
     ]
 
@@ -127,6 +128,26 @@ def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
                 "or set timeZone: UTC"
             )
             yield _Misfit(path, message, reason=reasons.TIME_NEEDS_OFFSET)
+
+
+def _times_of_files(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+    """The same for files of JSON and CSV, if the document's own format leaves the offset out."""
+    if sink.files is None or sink.choice() not in ("json", "csv"):
+        return
+    options = {name.lower(): (name, value) for name, value in sink.files.options.items()}
+    name, pattern = options.get("timestampformat", ("", ""))
+    _, time_zone = options.get("timezone", ("", session_time_zone(frame.sparkSession)))
+    if not pattern or has_offset(pattern) or not repeats_hours(time_zone):
+        return
+    folders = {column.lower() for column in sink.files.partition_by or ()}
+    if columns := [
+        each for each, kind in _kinds(frame).items() if has_timestamp(kind) and each not in folders
+    ]:
+        message = (
+            f"writes the TIMESTAMP of {columns[0]!r} by the format {pattern!r} without its offset, and {time_zone} has one hour "
+            "of each year twice; add XXX to the format, or set the option timeZone: UTC"
+        )
+        yield _Misfit((sink.choice(), "options", name), message, reason=reasons.TIME_NEEDS_OFFSET)
 
 
 def _kinds(frame: DataFrame) -> dict[str, DataType]:

@@ -47,6 +47,8 @@ _INSTEAD: Final = {
     "n": "use S for the fraction of a second",
     "N": "use S for the fraction of a second",
 }
+_OFFSETS: Final = "XxZOz"
+"""Letters of an offset; the zone's name of `V` is the same in both hours of a repeated one."""
 _WRITING_ONLY: Final = "EFqQ"
 """Letters that Spark accepts for writing only."""
 
@@ -130,3 +132,9 @@ def _unlikely(runs: list[_Run]) -> Iterator[PatternFault]:
         if run.letter in "hK" and "a" not in letters:
             message = f"{str(run)!r} is an hour of a half day, and the pattern has no a for AM or PM; add a, or use HH for 0 to 23"
             yield PatternFault(run.offset, message, certain=False)
+
+
+def has_offset(pattern: str) -> bool:
+    """Whether a time that is written with the pattern has its offset from UTC."""
+    letters = {match["letter"] for match in _TOKEN.finditer(pattern)}
+    return not letters.isdisjoint(_OFFSETS)
