@@ -120,6 +120,9 @@ def remove(cluster: Cluster) -> None:
     cluster.kubectl("delete", CRD)
 
 
+@pytest.mark.full(
+    gate="chart/test_lifecycle.py::test_a_release_is_installed_upgraded_uninstalled_and_installed_again"
+)
 def test_an_upgrade_keeps_the_certificate_of_the_webhook(cluster: Cluster) -> None:
     values = ("--set", "crd.install=false,webhook.enabled=true")
     cluster.helm("install", "hooked", CHART, *values)

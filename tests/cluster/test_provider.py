@@ -67,6 +67,9 @@ def test_restricted_pod_security_is_enforced(cluster: TestCluster, restricted: s
         cluster.kubectl("-n", restricted, "apply", "-f", "-", stdin=bare_minimum("careless", tool_image))
 
 
+@pytest.mark.full(
+    gate="apiserver/test_driver_status.py::test_the_rights_of_a_driver_are_enough_and_reach_no_other_pipeline"
+)
 def test_a_service_account_has_only_its_granted_rights(cluster: TestCluster, restricted: str) -> None:
     configuration = cluster.api_client().configuration
     configuration.cert_file = configuration.key_file = None  # it is the token that speaks

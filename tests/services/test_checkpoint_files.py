@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from harness.s3 import S3Server
 from harness.s3proxy import S3Proxy
-from harness.sampling import sampled
+from harness.sampling import only, sampled
 from harness.waiting import within
 from mainstem.runtime.checkpoint.ownership import RECORD, TOKEN
 from mainstem.runtime.spark.conf import CHECKPOINT_FILES
@@ -76,7 +76,7 @@ def test_a_run_uses_the_checkpoint_file_manager_of_mainstem(files: Files) -> Non
     assert files.manager.getClass().getName() == CHECKPOINT_FILES
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("overwrite", only([False, True], [True]))
 def test_a_write_that_the_store_rejects_fails(
     files: Files, bucket: Path, proxy: S3Proxy, overwrite: bool
 ) -> None:

@@ -79,6 +79,7 @@ class Pipeline:
         return self.folder / f"gate-{number}"
 
 
+@pytest.mark.full(gate="cluster/test_story.py::test_a_suspended_pipeline_drains")
 @pytest.mark.S34
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_broker_expires_records_soon_enough_for_a_test(kafka: Broker) -> None:
 
 
 @pytest.mark.full(
-    gate="services/test_jdbc.py::test_a_database_crash_between_staging_and_move_repeats_the_batch_without_duplicates"
+    gate="services/test_jdbc.py::test_a_driver_killed_between_staging_and_commit_writes_the_batch_once"
 )
 def test_postgres_keeps_its_rows_through_kill_9_and_rejects_a_wrong_password() -> None:
     with Postgres() as server:

@@ -112,6 +112,9 @@ def crash(postgres: Postgres, staging: str) -> None:
     assert postgres.run(count) == [(0,)]
 
 
+@pytest.mark.full(
+    gate="services/test_jdbc.py::test_a_driver_killed_between_staging_and_commit_writes_the_batch_once"
+)
 @pytest.mark.S36
 @pytest.mark.parametrize("pooled", sampled([True, False], every=2))
 @pytest.mark.parametrize("upsert", sampled([None, ["id"]], every=2))

@@ -53,7 +53,7 @@ FAILING: list[tuple[str, str, Any, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "stored", "value", "reason", "message"), sampled(FAILING, every=9))
+@pytest.mark.parametrize(("kind", "stored", "value", "reason", "message"), sampled(FAILING, every=18))
 def test_a_value_that_a_column_cannot_have_fails_its_batch_with_the_column_and_leaves_nothing(
     write_rows: WriteRows,
     postgres: Postgres,

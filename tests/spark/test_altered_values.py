@@ -39,7 +39,9 @@ def rows_of(raws: list[bytes], spark: SparkSession) -> DataFrame:
     )
 
 
-@pytest.mark.parametrize(("kind", "table"), [("json", JSON), ("csv", CSV)], ids=["json", "csv"])
+@pytest.mark.parametrize(
+    ("kind", "table"), [("json", JSON), pytest.param("csv", CSV, marks=pytest.mark.full)], ids=["json", "csv"]
+)
 def test_values_are_exact_or_malformed_or_listed_on_the_page(
     spark: SparkSession, kind: str, table: Sequence[Value]
 ) -> None:

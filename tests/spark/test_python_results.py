@@ -90,7 +90,7 @@ MISFITS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a function's row": (state(function="typed:returns", stateSchema="n INT"), "half", "view 'v': n is declared as INT, but is 2.5"),
     "a function's state": (state(function="typed:keeps", stateSchema="n INT"), "half", "view 'v', its state: n is declared as INT, but is 2.5"),
 }  # fmt: skip
-KINDS = {"a series", "state"}
+KINDS = {"a series"}
 
 
 @pytest.mark.parametrize("misfit", only(MISFITS, KINDS))

@@ -21,6 +21,9 @@ TESTS = sorted(RECIPES.glob("*.test.yaml"))
 DOCUMENTS = sorted(set(RECIPES.glob("*.yaml")) - set(TESTS))
 
 
+@pytest.mark.full(
+    gate="spark/test_cases.py::test_the_test_command_runs_the_tests_beside_a_sample_and_writes_junit"
+)
 @pytest.mark.parametrize(
     "file",
     only(TESTS, [file for file in TESTS if file.name.startswith("busy-shops")]),

@@ -80,7 +80,7 @@ def relations(facts: Facts, expected: set[str]) -> set[str]:
     return names - common | expected & common
 
 
-@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.full), 25])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.full), 100])
 def test_a_keyword_is_read_as_a_name_where_it_is_one(spark: SparkSession, parser: Parser, every: int) -> None:
     words = [
         row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords() ORDER BY keyword").collect()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness.checkpoints import logged_rows
 from harness.documents import pipeline_head
 from harness.driver import DriverProcess
@@ -16,6 +17,9 @@ def write(file: Path, spec: dict[str, Any]) -> None:
     part.rename(file)
 
 
+@pytest.mark.full(
+    gate="spark/test_live_changes.py::test_a_change_restarts_the_query_that_it_touches_and_no_other"
+)
 def test_a_run_takes_each_change_of_its_file_and_ignores_what_it_cannot_apply(tmp_path: Path) -> None:
     def query(name: str, read: str) -> dict[str, Any]:
         sink = {"name": "files", "parquet": {"path": str(tmp_path / name)}}

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 from documents import VALID
+from harness.sampling import sampled
 from mainstem import __version__
 from mainstem.cli import main
 from mainstem.reasons import Exit
@@ -237,7 +238,7 @@ def test_validate_imports_no_library_of_another_command(document: Path) -> None:
     assert "sqlglot" in loaded
 
 
-@pytest.mark.parametrize("command", [["run"], ["explain", "--plan"], ["preflight"]], ids=" ".join)
+@pytest.mark.parametrize("command", sampled([["run"], ["explain", "--plan"], ["preflight"]], every=3))
 def test_without_spark_the_message_names_what_to_install(
     command: list[str], document: Path, tmp_path: Path
 ) -> None:

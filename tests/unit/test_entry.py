@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from documents import VALID
+from harness.sampling import sampled
 from harness.waiting import LIMIT
 from mainstem import entry
 from mainstem.reasons import Exit
@@ -103,7 +104,7 @@ def interrupted_at(module: str, command: list[str]) -> tuple[int, str]:
     return child.returncode, output
 
 
-@pytest.mark.parametrize("name", ["run", "validate", "test", "explain"])
+@pytest.mark.parametrize("name", sampled(["run", "validate", "test", "explain"], every=2))
 def test_an_early_interrupt_is_reported_in_one_line(document: Path, name: str) -> None:
     for module in ("mainstem.cli", "click", "mainstem.language.document", "sqlglot"):
         assert interrupted_at(module, [name, str(document)]) == (130, "error: interrupted\n")

@@ -229,6 +229,7 @@ def test_long_plans_are_checked_at_bounded_cost(mode: str, step: str) -> None:
     problems(data)
 
 
+@pytest.mark.full(gate="unit/test_language_cost.py::test_any_graph_of_views_is_checked_at_bounded_cost")
 def test_queries_that_may_write_for_each_other_are_compared_at_bounded_cost() -> None:
     """Each of 64 queries reads 64 tables, and each of these may be written by all others, for their paths are patterns."""
     lake = "s3a://lake/some/folder"
