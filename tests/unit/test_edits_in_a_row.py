@@ -333,3 +333,14 @@ def test_a_pod_of_the_first_edit_that_somebody_deletes_before_it_has_reported_is
     life.the_pod_vanishes(heard=has_ended)
     life.turns()
     assert next_driver(life) == FIRST
+
+
+@pytest.mark.parametrize("second", [OTHER, TAKEN_OVER], ids=["new-driver", "taken-over"])
+def test_a_quota_that_refuses_the_next_pod_is_no_failure_of_the_first_edit(second: dict[str, Any]) -> None:
+    life = edited_twice(second=second)
+    life.the_server_refuses("exceeded quota")
+    life.the_driver_ends((0, "drained"))
+    life.time_passes(60)
+    assert life.status["phase"] == "Failed"
+    life.the_server_refuses(None)
+    assert next_driver(life) == FIRST
