@@ -539,8 +539,11 @@ class Life(RuleBasedStateMachine):
 
     def ends_without_its_document(self) -> None:
         """The driver ends without the operator: if its document is lost, no other one can run it."""
-        is_told = self.pod is not None and pod_status.leaving(self.pod)
-        if not is_told and {self.working, self.follows} & self.lost:
+        if self.pod is None or not pod_status.leaving(self.pod):
+            self.forgets_what_is_lost()
+
+    def forgets_what_is_lost(self) -> None:
+        if {self.working, self.follows} & self.lost:
             self.working = self.follows = None
 
     @precondition(lambda self: self.living())
@@ -652,10 +655,8 @@ class Life(RuleBasedStateMachine):
         self.body["spec"] = copy.deepcopy(document) | kept
         if before != validation_of(self.body).revision:
             self.edited = self.now
-        if self.pod is not None and pod_status.leaving(self.pod) and {self.working, self.follows} & self.lost:
-            self.working = self.follows = (
-                None  # the resource had the last text of the document whose driver ends
-            )
+        if self.pod is not None and pod_status.leaving(self.pod):
+            self.forgets_what_is_lost()  # the resource had the last text of the document whose driver ends
         self.body["metadata"]["generation"] += 1
         self.woken(asleep)
 

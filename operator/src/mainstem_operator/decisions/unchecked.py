@@ -12,11 +12,7 @@ from mainstem import reasons
 from mainstem.language.model.status.revision_history import RevisionOutcome
 from mainstem.language.model.status.states import QueryState
 
-from mainstem_operator.decisions.failure_classes import (
-    OF_THE_DOCUMENT,
-    FailureClass,
-    failure_class,
-)
+from mainstem_operator.decisions.failure_classes import OF_THE_DOCUMENT, FailureClass, failure_class
 from mainstem_operator.decisions.history import DriverHistory, driver_history
 from mainstem_operator.observed.conditions import AT_REST
 from mainstem_operator.observed.observation import Observation, last_revision, written_status
@@ -37,8 +33,8 @@ def may_remain(body: Mapping[str, Any], pod: Mapping[str, Any] | None) -> bool:
 
 def has_time(observation: Observation) -> bool:
     """Whether a changed document waits for the one that ran last: that works, or was not healthy yet and has time left."""
-    last = last_revision(observation.body, observation.pod)
-    return is_healthy(observation.status, last) or observation.document_age <= MOST_SECONDS
+    works = is_healthy(observation.status, observation.last_revision)
+    return works or observation.document_age <= MOST_SECONDS
 
 
 def _may_get_healthy(status: Mapping[str, Any], revision: str) -> bool:
@@ -56,7 +52,7 @@ def driver_has_failed(observation: Observation) -> bool:
     """Whether the document that ran last has replaced a healthy one, and its last driver has failed. The check of a changed document may
     be what ended that, so a pod checks it in place of the next driver; but not the healthy one: that has run.
     """
-    status, last = observation.status, last_revision(observation.body, observation.pod)
+    status, last = observation.status, observation.last_revision
     if not follows_healthy(status, last) or _returns(observation):
         return False
     failures, entry = driver_history(replace(observation, unchecked=True)).failures, newest(status) or {}
@@ -97,8 +93,7 @@ def _can_be_checked(observation: Observation, current: Revision) -> bool:
 
 def _returns(observation: Observation) -> bool:
     """Whether the changed document is the healthy one that the last one has replaced: it has run."""
-    last = last_revision(observation.body, observation.pod)
-    return last_healthy(observation.status, last) == observation.wanted_name
+    return last_healthy(observation.status, observation.last_revision) == observation.wanted_name
 
 
 def _is_refused(status: Mapping[str, Any], wanted: str | None) -> bool:

@@ -117,6 +117,11 @@ class Observation:
         return running_revision(self.body, self.pod)
 
     @property
+    def last_revision(self) -> str:
+        """The revision that runs or ran last; empty before the first start."""
+        return last_revision(self.body, self.pod)
+
+    @property
     def rollback(self) -> rollbacks.Rollback | None:
         """The rollback of the document's revision: decided now, or remembered in the status. Another document ends it, and
         another `restartNonce`.
@@ -206,7 +211,7 @@ class Observation:
         another document, another `restartNonce` and a suspension end it, and so does the end of the document before.
         """
         known, document = unanswered.remembered(self.status), self.validation.revision
-        last = last_revision(self.body, self.pod)
+        last = self.last_revision
         if known is None or self.restart_requested or self.body["spec"].get("suspend"):
             return None
         is_other = document is not None and document.name != known.revision

@@ -15,7 +15,7 @@ from mainstem_operator.manifests.pods import template_hash
 from mainstem_operator.manifests.preflight_pod import LONGEST_SECONDS
 from mainstem_operator.observed import pod_status, preflights
 from mainstem_operator.observed.conditions import AT_REST, DOCUMENT_APPLIED, FALSE, Condition
-from mainstem_operator.observed.observation import Observation, last_revision
+from mainstem_operator.observed.observation import Observation
 from mainstem_operator.observed.preflights import Preflight, Verdict
 from mainstem_operator.observed.revision_entries import is_healthy
 from mainstem_operator.validation.documents import Revision
@@ -57,7 +57,7 @@ def _is_compared(observation: Observation) -> bool:
 
 def _why(observation: Observation, wanted: Revision) -> str | None:
     """Why only a new driver can apply the document; None if the driver that runs, or the next one, can take it over."""
-    running = last_revision(observation.body, observation.pod)
+    running = observation.last_revision
     if wanted.name != running and unchecked.driver_has_failed(observation):
         return f"a driver of revision {running} has failed, and another one might fail at the check"
     if observation.is_alive:
@@ -73,7 +73,7 @@ def _why(observation: Observation, wanted: Revision) -> str | None:
 
 def _identity(observation: Observation, wanted: Revision) -> str:
     """What tells this preflight from another one: also another `restartNonce`, and another image or setting of the operator."""
-    running = last_revision(observation.body, observation.pod)
+    running = observation.last_revision
     sent = template_hash(observation.body, wanted, observation.settings)
     return f"{wanted.name}/{running}/{observation.requested_nonce or ''}/{sent}"
 
@@ -118,7 +118,7 @@ def document_waits(observation: Observation) -> tuple[Condition, ...]:
     preflight, wanted = _awaited(observation), observation.validation.revision
     if preflight is None or wanted is None or observation.refused:  # `SpecValid` shows why there is no pod
         return ()
-    running = last_revision(observation.body, observation.pod)
+    running = observation.last_revision
     lives = observation.pod is not None and pod_status.running(observation.pod)
     remains = f"revision {running} runs on" if lives else f"the next driver starts with revision {running}"
     if not is_healthy(observation.status, running):
