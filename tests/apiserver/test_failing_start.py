@@ -132,6 +132,9 @@ def test_a_start_succeeds_after_the_webhook_is_removed(bed: Bed, webhooks: Webho
     assert ours.events() in (["BackingOff", "DriverStarting"], ["BackingOff", "BackingOff", "DriverStarting"])
 
 
+@pytest.mark.full(
+    gate="apiserver/test_operator_runs.py::test_a_resource_deleted_while_the_operator_is_away_waits_for_its_driver"
+)
 def test_a_resource_deleted_during_its_first_start_waits_for_the_driver(
     webhooks: Webhooks, ours: Ours
 ) -> None:

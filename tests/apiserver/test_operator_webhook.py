@@ -178,7 +178,7 @@ def test_a_renewal_by_hand_leaves_the_authority_trusted_whose_certificate_serves
 
 
 @pytest.mark.full(
-    gate="apiserver/test_operator_webhook.py::test_a_replica_on_standby_answers_with_the_same_certificate"
+    gate="apiserver/test_webhook_certificate.py::test_of_replicas_that_begin_at_once_all_serve_the_certificate_of_one"
 )
 def test_an_operator_without_the_lease_is_ready_once_it_has_issued_the_first_certificate(
     webhook: Webhook, bed: Bed
@@ -219,6 +219,9 @@ def test_an_operator_without_a_certificate_is_not_ready(webhook: Webhook, bed: B
         until(operator.is_ready)
 
 
+@pytest.mark.full(
+    gate="apiserver/test_webhook_certificate.py::test_of_replicas_that_begin_at_once_all_serve_the_certificate_of_one"
+)
 def test_a_replica_on_standby_answers_with_the_same_certificate(webhook: Webhook) -> None:
     standby = webhook.another()
     with standby.operator as operator:

@@ -132,9 +132,7 @@ def test_the_cameras_sample_and_its_report_are_exact(cameras: Cameras, kafka: Br
     assert reported(cameras.lake) == [("98101", 9)]
 
 
-@pytest.mark.full(
-    gate="spark/test_batch_queries.py::test_a_bounded_query_ends_with_exact_rows_and_runs_again"
-)
+@pytest.mark.full(gate="services/test_kafka_sources.py::test_a_bounded_read_ends_with_exact_rows")
 @pytest.mark.S13
 @pytest.mark.S15
 @pytest.mark.timeout(600)

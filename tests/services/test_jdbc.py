@@ -27,6 +27,9 @@ def forget_commit(tmp_path: Path, batch: int) -> None:
         (tmp_path / "checkpoints" / "q" / "1" / "commits" / name).unlink()
 
 
+@pytest.mark.full(
+    gate="services/test_postgres_types.py::test_each_value_arrives_as_it_is_or_its_type_is_refused"
+)
 def test_every_type_and_null_is_written_and_a_repeated_batch_is_skipped(
     write_rows: WriteRows, postgres: Postgres, table: str, tmp_path: Path
 ) -> None:

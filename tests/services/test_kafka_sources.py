@@ -269,6 +269,9 @@ def test_a_bounded_read_ends_with_exact_rows(bench: Bench, kafka: Broker) -> Non
     }
 
 
+@pytest.mark.full(
+    gate="spark/test_decode.py::test_a_tombstone_can_be_skipped_while_a_malformed_record_is_not"
+)
 @pytest.mark.S05
 @pytest.mark.S12
 def test_of_a_bounded_read_malformed_records_are_dead_letters_and_tombstones_can_be_skipped(

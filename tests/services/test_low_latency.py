@@ -222,6 +222,7 @@ def test_async_progress_may_repeat_rows_and_is_disabled_in_two_steps(
     assert line.arrived(), "no row is lost"
 
 
+@pytest.mark.full(gate="unit/test_core_check.py::test_the_other_queries_need_a_core_too")
 def test_too_few_cores_are_reported_before_the_start(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.S12,
     pytest.mark.timeout(600),
     pytest.mark.full(
-        gate="services/test_kafka_sources.py::test_of_a_bounded_read_malformed_records_are_dead_letters_and_tombstones_can_be_skipped"
+        gate="spark/test_decode.py::test_a_tombstone_can_be_skipped_while_a_malformed_record_is_not"
     ),
 ]
 

@@ -93,6 +93,7 @@ def bench(spark: SparkSession, tmp_path: Path) -> Bench:
     return Bench(spark, tmp_path)
 
 
+@pytest.mark.full(gate="services/test_kafka_sources.py::test_a_bounded_read_ends_with_exact_rows")
 def test_a_bounded_query_ends_with_exact_rows_and_runs_again(bench: Bench) -> None:
     query = bench.query("counted", "parquet")
     [status] = bench.run(query)
@@ -171,9 +172,7 @@ def test_update_mode_merges_by_keys(bench: Bench) -> None:
     assert bench.delta("delta") == [("a", 7), ("b", 9), ("c", 9)]
 
 
-@pytest.mark.full(
-    gate="spark/test_batch_queries.py::test_a_bounded_query_ends_with_exact_rows_and_runs_again"
-)
+@pytest.mark.full(gate="services/test_kafka_sources.py::test_a_bounded_read_ends_with_exact_rows")
 def test_a_run_without_rows_is_a_run(bench: Bench) -> None:
     bench.put("zip,n\n")
     for number in range(2):

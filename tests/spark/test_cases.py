@@ -288,6 +288,7 @@ def test_steps_keep_their_state_and_quarantine_rows(kinds: Bench) -> None:
     assert outcome.passed, lines(outcome)
 
 
+@pytest.mark.full(gate="spark/test_cases.py::test_a_case_feeds_sources_of_all_kinds")
 def test_bounded_relations_run_in_the_first_step(kinds: Bench) -> None:
     replay = {"tables": {"replay": [{"k": "2:figs", "n": 20}, "3:dates,30"]}}
     expect = {"relations": {"parsed": [{"o": {"count": 2, "item": "figs"}}, {"o": {"count": 3, "item": "dates"}}]}}  # fmt: skip

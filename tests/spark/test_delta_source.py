@@ -63,6 +63,9 @@ def test_a_batch_is_no_larger_than_its_limit(bench: Bench, limit: dict[str, Any]
     assert bench.rows("out") == list(range(9))
 
 
+@pytest.mark.full(
+    gate="services/test_kafka_sources.py::test_a_query_starts_at_its_offsets_and_continues_after_a_restart"
+)
 def test_a_starting_version_applies_only_to_a_new_checkpoint(bench: Bench) -> None:
     bench.copy("one", startingVersion=2)
     assert bench.rows("one") == [6, 7, 8]
@@ -142,7 +145,7 @@ def test_a_new_upstream_column_is_read_after_a_restart(bench: Bench) -> None:
     assert bench.rows("out", "id", "name")[-1] == (9, "a")
 
 
-@pytest.mark.full(gate="spark/test_delta_source.py::test_a_starting_version_applies_only_to_a_new_checkpoint")
+@pytest.mark.full(gate="spark/test_delta_source.py::test_the_table_is_read_and_then_each_commit_once")
 def test_a_replaced_table_is_not_read_further(bench: Bench) -> None:
     bench.copy()
     other = Bench(bench.spark, bench.folder / "other")

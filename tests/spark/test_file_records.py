@@ -68,7 +68,7 @@ def run(frame: DataFrame, checkpoint: Path) -> Done:
 
 
 @pytest.mark.S12
-@pytest.mark.parametrize("kind", ["json", "csv"])
+@pytest.mark.parametrize("kind", only(["json", "csv"], ("json",)))
 def test_files_and_kafka_agree_on_valid_and_malformed_records(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:

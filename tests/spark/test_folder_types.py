@@ -90,6 +90,9 @@ def test_a_change_of_a_type_that_may_alter_values_is_refused_with_each_column(
     assert "or give the sink a new path" in messages
 
 
+@pytest.mark.full(
+    gate="spark/test_folder_types.py::test_a_change_of_a_type_that_may_alter_values_is_refused_with_each_column"
+)
 def test_rows_get_the_types_of_the_files_before_them(stage: Stage, form: str) -> None:
     put(stage, day="b", i=2, d=2.5, s={"list": [3]}, new=7)
     state, reason, message = ended(stage, EXACT, form)
@@ -111,7 +114,9 @@ def test_a_value_that_the_type_cannot_have_fails_the_batch(stage: Stage, form: s
     assert [row["day"] for row in rows(stage, form)] == ["a"]
 
 
-@pytest.mark.full(gate="spark/test_folder_types.py::test_rows_get_the_types_of_the_files_before_them")
+@pytest.mark.full(
+    gate="spark/test_folder_types.py::test_a_change_of_a_type_that_may_alter_values_is_refused_with_each_column"
+)
 def test_a_folder_whose_newest_file_was_removed_is_not_compared(stage: Stage, form: str) -> None:
     for file in (stage.folder / "out").rglob("part-*"):
         file.unlink()

@@ -159,6 +159,9 @@ def test_unusable_java_classes_are_rejected(spark: SparkSession, bench: PipeBenc
     assert refused.value.reason == "FunctionNotUsable"
 
 
+@pytest.mark.full(
+    gate="spark/test_python_results.py::test_a_result_that_does_not_fit_fails_the_batch_by_name"
+)
 def test_a_row_that_the_function_rejects_fails_the_query(bench: PipeBench) -> None:
     bench.put("orders", {"text": "many:apples"})
     view = {"name": "v", "sql": "SELECT parse_order(text) AS p FROM orders"}

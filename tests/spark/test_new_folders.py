@@ -114,6 +114,7 @@ def test_below_a_glob_folders_give_their_columns_too(
     assert folder.rows() == [(1, None), (2, 7), (3, 8)]
 
 
+@pytest.mark.full(gate="spark/test_new_folders.py::test_a_folder_that_appears_gives_its_column")
 @pytest.mark.parametrize("kind", only(KINDS, ("json",)))
 @pytest.mark.parametrize("name", sampled(["k=7/b", "j=3/k=7/b"], every=2))
 def test_folders_of_another_name_give_their_column_once_the_old_ones_are_gone(

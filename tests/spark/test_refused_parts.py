@@ -6,6 +6,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from harness.driver import DriverProcess
+from harness.sampling import sampled
 from harness.supervisor_loop import Stage
 from mainstem.checkpoints.owner import DriverIdentity
 from mainstem.errors import SpecInvalid
@@ -79,7 +80,7 @@ NO_COLUMN = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 @pytest.mark.parametrize(
     ("view", "path", "reason"),
-    [
+    sampled([
         ("    - {name: v, sql: 'SELECT k, @m FROM rows'}\n", "sql", NO_COLUMN),
         ("    - name: v\n      sql: |\n        SELECT k,\n          @m\n        FROM rows\n", "sql", NO_COLUMN),
         ("    - name: v\n      sql: >-\n        SELECT k,\n        @m FROM rows\n", "sql", NO_COLUMN),
@@ -94,7 +95,7 @@ NO_COLUMN = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
         ("    - name: v\n      sql: SELECT k FROM rows\n      expectations:\n        - {name: a, expect: k > 'x'}\n        - {name: b, expect: k > 'x' AND @m > 1}\n", "expectations[1].expect", NO_COLUMN),
         ("    - name: v\n      sql: SELECT k FROM rows\n      watermark: @{column: at, delay: 1 minute}\n", "watermark", NO_COLUMN),
         ("    - name: v\n      deduplicate: @{from: good, columns: [m]}\n", "deduplicate", "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES"),
-    ],
+    ], every=3),
     ids=["flow", "literal", "folded", "plain", "quoted", "escaped", "read twice", "read three times", "type", "grammar", "group", "expectation", "watermark", "step"],
 )  # fmt: skip
 def test_a_problem_has_the_position_of_the_name(

@@ -178,6 +178,9 @@ EXACT = "k STRING, n INT, d DECIMAL(10,2), f DOUBLE, s STRUCT<b: ARRAY<SMALLINT>
 OTHERS = "k STRING, N BIGINT, d DECIMAL(12,1), f FLOAT, s STRUCT<a: INT, b: ARRAY<BIGINT>>, m MAP<STRING, STRUCT<x: INT>>"
 
 
+@pytest.mark.full(
+    gate="spark/test_stored_types.py::test_only_types_that_alter_values_are_refused_and_values_of_the_others_come_back"
+)
 @pytest.mark.parametrize("form", only(FORMS, ("merge",)))
 def test_values_of_other_types_are_exact_also_within_structs(stage: Stage, form: str) -> None:
     create(stage, EXACT)
@@ -213,6 +216,9 @@ def test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column(
     assert stage.rows("table") == []
 
 
+@pytest.mark.full(
+    gate="spark/test_stored_types.py::test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column"
+)
 @pytest.mark.parametrize("form", only(FORMS, ("append",)))
 def test_a_text_that_is_too_long_fails_the_batch(stage: Stage, form: str) -> None:
     create(stage, SMALL)
@@ -246,6 +252,9 @@ def test_a_table_that_another_tool_replaces_while_the_query_runs_alters_nothing(
     assert problem.reason == "TypeTooNarrow"
 
 
+@pytest.mark.full(
+    gate="spark/test_stored_types.py::test_a_table_that_another_tool_replaces_while_the_query_runs_alters_nothing"
+)
 def test_a_table_that_another_query_makes_first_gets_exact_values_after_a_restart(stage: Stage) -> None:
     """Both append to a path without a table when they are built; Delta would round the numbers of the second one."""
     document = spec(stage, "k STRING, n BIGINT", "append")
@@ -301,7 +310,9 @@ def test_of_a_row_that_removes_its_key_only_the_key_is_compared(stage: Stage) ->
     assert stage.rows("table") == [{"k": "b", "n": 1}]
 
 
-@pytest.mark.full(gate="spark/test_stored_types.py::test_values_of_other_types_are_exact_also_within_structs")
+@pytest.mark.full(
+    gate="spark/test_stored_types.py::test_only_types_that_alter_values_are_refused_and_values_of_the_others_come_back"
+)
 @pytest.mark.parametrize("merge", only([False, True], (True,)))
 def test_a_table_with_type_widening_takes_the_type_of_the_query(stage: Stage, *, merge: bool) -> None:
     widens = ", 'delta.enableTypeWidening' = 'true', 'delta.feature.timestampNtz' = 'supported'"

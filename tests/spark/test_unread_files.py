@@ -303,6 +303,9 @@ def test_exactly_the_files_that_changed_after_a_run_are_counted(
     assert (status.reason, status.message, status.sources[0].changed) == expected
 
 
+@pytest.mark.full(
+    gate="spark/test_unread_files.py::test_exactly_the_files_that_changed_after_a_run_are_counted"
+)
 def test_a_file_of_any_batch_counts_once(spark: SparkSession, tmp_path: Path) -> None:
     """Spark joins the entries of ten batches in its log. A query may read a source twice."""
     names = lay(tmp_path / "in", [f"{n:02}" for n in range(12)])
@@ -348,7 +351,7 @@ def test_a_file_that_was_repaired_counts_although_the_batch_reads_it_then(
     assert (status.state, after, status.sources[0].changed) == (QueryState.COMPLETED, ["repaired"], 1)
 
 
-@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("moved", only([False, True], (True,)))
 def test_of_files_that_are_known_by_name_another_one_with_the_name_counts(
     spark: SparkSession, tmp_path: Path, *, moved: bool
 ) -> None:
