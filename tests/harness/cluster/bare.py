@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import gotools
 from harness.cache import cache_root, tail
-from harness.cluster import addons, guard, host, oci, plan
+from harness.cluster import addons, guard, host, kept_images, oci, plan
 from harness.cluster.base import TestCluster
 from harness.cluster.layout import Layout
 from harness.cluster.state import ClusterState, identity
@@ -97,6 +97,7 @@ class Bare(TestCluster):
         began = time.monotonic()
         self._at.run.mkdir(exist_ok=True)
         names = {tool: _image(tool, executable) for tool, executable in images.items()}
+        kept_images.give(self._at.data / "containerd")
         host.start_node(self._at, state, plan.write(self._at, names["pause"]))
         self._phase("containerd answers", began, self._containerd_answers)
         for tool, executable in images.items():

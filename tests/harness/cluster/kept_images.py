@@ -1,0 +1,127 @@
+"""Images as containerd unpacks them, kept in the cache: the containerd of a new cluster begins with links to these files.
+
+To unpack them anew took most of a minute of each run, of a cluster that is there for four. What containerd writes in place are its
+databases, so those are copied; layers and contents it only adds and removes, as the kernel does that mounts them.
+"""
+
+import fcntl
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from harness.cache import build_once, cache_root, content_hash
+from harness.errors import HarnessError
+from harness.images import Image
+from harness.process import Process
+
+
+_NAME = "images/unpacked"
+_NAMESPACE = "k8s.io"
+
+
+def keep(images: Iterable[Image]) -> None:
+    """Unpack images, of which only layers are unpacked that the images kept before did not have.
+
+    :raises HarnessError: when containerd is missing, does not start or refuses an image.
+    """
+    wanted = {image.reference: image.archive for image in images}
+
+    def make(target: Path, log: IO[str]) -> None:
+        folder = target / "containerd"
+        if (earlier := _newest()) is not None:
+            _link(earlier, folder)
+        folder.mkdir(exist_ok=True)
+        with _containerd(folder, Path(log.name)) as ctr:
+            known = set(ctr("images", "ls", "--quiet").split())
+            for reference in wanted.keys() - known:
+                ctr("images", "import", str(wanted[reference]))
+            for reference in known - wanted.keys():
+                ctr("images", "rm", "--sync", reference)
+
+    with _alone() as parent:
+        kept = build_once(_NAME, f"{_version()}-{content_hash(*sorted(wanted))}", make).path
+        for other in parent.iterdir():
+            if other.is_dir() and other != kept:  # of other images, or left by a builder that was killed
+                shutil.rmtree(other)
+
+
+def give(folder: Path) -> None:
+    """Make containerd's folder of a new cluster, with the images that were kept; without any where links do not reach."""
+    with _alone():
+        kept = _newest()
+        if kept is None:
+            return
+        try:
+            _link(kept, folder)
+        except subprocess.CalledProcessError:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _alone() -> Iterator[Path]:
+    """The folder of all that is kept, locked: nobody reads what another removes."""
+    parent = cache_root() / _NAME
+    parent.mkdir(parents=True, exist_ok=True)
+    with parent.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield parent
+
+
+def _newest() -> Path | None:
+    """What was kept by a containerd of this version: another one may not read its databases."""
+    folders = (cache_root() / _NAME).glob(f"{_version()}-*/containerd")
+    return next((path for path in folders if ".tmp-" not in path.parent.name), None)
+
+
+def _link(kept: Path, folder: Path) -> None:
+    subprocess.run(["cp", "--archive", "--link", kept, folder], check=True, capture_output=True)
+    for database in folder.glob("*/*.db"):
+        database.unlink()
+        shutil.copy2(kept / database.relative_to(folder), database)
+
+
+def _version() -> str:
+    try:
+        shown = subprocess.run(["containerd", "--version"], capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError:
+        raise HarnessError("containerd is not installed: run bootstrap.sh") from None
+    return content_hash(shown)
+
+
+@contextmanager
+def _containerd(root: Path, log: Path) -> Iterator["_Ctr"]:
+    """A containerd without Kubernetes' part: it ends on a signal, with all that it has written."""
+    with tempfile.TemporaryDirectory(prefix="mainstem-unpack-") as name:
+        run = Path(name)
+        config = run / "config.toml"
+        config.write_text(
+            f'version = 2\nroot = "{root}"\nstate = "{run}/state"\n'
+            f'disabled_plugins = ["io.containerd.grpc.v1.cri"]\n[grpc]\naddress = "{run}/socket"\n'
+            f'[plugins."io.containerd.internal.v1.opt"]\npath = "{run}/opt"\n'
+        )
+        # In a mount namespace of its own: what it mounts to unpack a layer is gone with it.
+        server = Process(["unshare", "--mount", "containerd", "--config", config], log)
+        ctr = _Ctr(run / "socket")
+        server.start(ctr.answers)
+        try:
+            yield ctr
+        finally:
+            server.stop(grace=60)
+
+
+class _Ctr:
+    def __init__(self, socket: Path) -> None:
+        self._argv = ["ctr", "--address", str(socket), "--namespace", _NAMESPACE]
+
+    def __call__(self, *words: str) -> str:
+        done = subprocess.run([*self._argv, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise HarnessError(f"ctr {' '.join(words)}: {(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    def answers(self) -> bool:
+        return not subprocess.run([*self._argv, "version"], capture_output=True, check=False).returncode
