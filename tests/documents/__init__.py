@@ -199,6 +199,10 @@ INVALID: Final = [
     Edit("python", "views/6/state/stateSchema", DROP, "MissingField", "function and stateSchema need each other"),
     Edit("python", "views/6/state/timeMode", "EventTime", "FieldNotAllowed", "timeMode, eventTimeColumn, initialState and pandas"),
     Edit("runtime", "spark/conf/spark.executor.instances", "2", "OwnedConf", "a property that Mainstem sets itself"),
+    Edit("runtime", "spark/conf/spark.sql.files.ignoreCorruptFiles", "true", "OwnedConf", "a property that Mainstem sets itself"),
+    Edit("runtime", "spark/conf/spark.sql.files.ignoreMissingFiles", "true", "OwnedConf", "a property that Mainstem sets itself"),
+    Edit("runtime", "spark/conf/spark.hive.exec.orc.skip.corrupt.data", "true", "OwnedConf", "a property that Mainstem sets itself"),
+    Edit("runtime", "spark/conf/spark.hadoop.mapreduce.input.linerecordreader.line.maxlength", "8", "OwnedConf", "a property that Mainstem sets itself"),
     Edit("runtime", "spark/conf/spark.executorEnv.TOKEN", "x", "OwnedConf", "a property that Mainstem sets itself"),
 ]  # fmt: skip
 
@@ -226,6 +230,12 @@ OURS_ONLY: Final = [
     Edit("files-cleaned", "sources/0/files/cleanSource/archive", "/data/landed/old", "FolderShared"),
     Edit("files-cleaned", "sources/0/files/cleanSource/archive", "/data", "FolderShared"),
     Edit("files-cleaned", "sources/0/files/options", {"cleanSource": "off"}, "OwnedOption"),
+    Edit("files-cleaned", "sources/0/files/options", {"ignoreCorruptFiles": "true"}, "OwnedOption"),
+    Edit("files-cleaned", "sources/0/files/options", {"ignoreMissingFiles": "true"}, "OwnedOption"),
+    Edit("files-cleaned", "sources/0/files/options", {"hive.exec.orc.skip.corrupt.data": "true"}, "OwnedOption"),
+    Edit("files-cleaned", "sources/0/files/options", {"mapreduce.input.linerecordreader.line.maxlength": "8"}, "OwnedOption"),
+    Edit("static-others", "sources/3/static/parquet/options/ignoreCorruptFiles", "true", "OwnedOption"),
+    Edit("files-cleaned", "sources/1/files/options", {"ignoreInvalidPartitionPaths": "true"}, "OwnedOption"),
     Edit("decode-formats", "sources/0/decode/avro/schema", '"string"', "SchemaInvalid"),
     Edit("decode-formats", "sources/0/decode/avro/options", {"avroSchema": "{}"}, "OwnedOption"),
     Edit("decode-formats", "sources/1/decode/csv/options/mode", "FAILFAST", "OwnedOption"),

@@ -23,6 +23,18 @@ LAYOUT: Final = frozenset(
 )
 """Options of Spark's readers, in lower case, that define where a record begins and ends in a file."""
 
+LOSSY: Final = dict.fromkeys(
+    (
+        "ignorecorruptfiles",
+        "ignoreinvalidpartitionpaths",
+        "orc.skip.corrupt.data",
+        "hive.exec.orc.skip.corrupt.data",
+        "mapreduce.input.linerecordreader.line.maxlength",
+    ),
+    "",
+)
+"""Options of Spark's readers, in lower case, that pass over what they cannot read, without a word."""
+
 _OWNED_PARSER: Final = {"mode": "onMalformedRecord", "columnnameofcorruptrecord": "onMalformedRecord"}
 _OWNED: Final = {
     "path": "path",
@@ -35,6 +47,7 @@ _OWNED: Final = {
     "latestfirst": "latestFirst",
     "pathglobfilter": "pathGlobFilter",
     "ignoremissingfiles": "failOnDataLoss",
+    **LOSSY,
     "mainstemsource": "",
     "mainstemfailondataloss": "failOnDataLoss",
     "mainstemkind": "",

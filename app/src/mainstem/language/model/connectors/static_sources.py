@@ -6,13 +6,14 @@ from pydantic import Field
 
 from mainstem.language.base import Ddl, Duration, Identifier, Model, Options, Sql, Text
 from mainstem.language.model.connectors.custom import SparkTable
+from mainstem.language.model.connectors.file_source import LOSSY
 from mainstem.language.model.connectors.kinds import DeclaredColumns, TableKind, kinds
 
 
-_OWNED: Final = {"path": "path"}
+_OWNED: Final = {"path": "path", "ignoremissingfiles": "", **LOSSY}
 # A malformed line ends the query: queries look up rows of a side input, and nobody notices a missing row.
 _OWNED_OF_RECORDS: Final = _OWNED | dict.fromkeys(
-    ("mode", "columnnameofcorruptrecord", "ignorecorruptfiles", "wholetext", "maxcolumns"), ""
+    ("mode", "columnnameofcorruptrecord", "wholetext", "maxcolumns"), ""
 )
 _UNDECLARED: Final = DeclaredColumns(complete=False, open=True, flat=False)
 _FLAT: Final = DeclaredColumns(complete=False, open=True)

@@ -1,13 +1,20 @@
 package dev.mainstem.files;
 
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -23,8 +30,9 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * The files of one batch: each file only once, with a report of files that no longer exist.
  *
- * <p>Beside folders such as <code>k=v</code> a file has NULL in their columns. Spark alone leaves such a file out, and
- * the checkpoint has it as read.
+ * <p>A planned file is read, because the checkpoint has it as read. Spark alone leaves a file out that lies beside folders
+ * such as <code>k=v</code>, whose columns are NULL for it, and one whose name <code>pathGlobFilter</code> no longer has,
+ * because the document was changed after its batch was planned.
  *
  * <p>Spark 4.2 lists all files of a batch again for each name with one of <code>*?[]{}\</code>
  * (DataSource.checkAndGlobPathIfNecessary with globbing off). And it silently skips files that were deleted after the
@@ -33,13 +41,22 @@ import scala.jdk.javaapi.CollectionConverters;
 final class BatchFiles implements FileIndex {
     private static final Seq<Expression> NO_CONDITIONS = ArraySeq.unsafeWrapArray(new Expression[0]);
 
+    private final SparkSession session;
     private final FileIndex index;
     private final FolderColumns columns;
     private final String query;
     private final String source;
     private final boolean failOnLoss;
+    private Map<Path, FileStatus> planned;
 
-    BatchFiles(FileIndex index, FolderColumns columns, String query, String source, boolean failOnLoss) {
+    BatchFiles(
+            SparkSession session,
+            FileIndex index,
+            FolderColumns columns,
+            String query,
+            String source,
+            boolean failOnLoss) {
+        this.session = session;
         this.index = index;
         this.columns = columns;
         this.query = query;
@@ -52,8 +69,10 @@ final class BatchFiles implements FileIndex {
         if (!(index instanceof PartitioningAwareFileIndex)) {
             return index.listFiles(partitions, data);
         }
-        Map<Path, FileStatus> existing = existing((PartitioningAwareFileIndex) index);
-        ExpiredFiles.check(query, source, missing(existing.keySet()), failOnLoss);
+        Map<Path, FileStatus> existing = new LinkedHashMap<>(planned());
+        Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
+        missing.removeAll(existing.keySet());
+        ExpiredFiles.check(query, source, missing, failOnLoss);
         List<PartitionDirectory> folders = new ArrayList<>();
         for (PartitionDirectory folder : CollectionConverters.asJava(index.listFiles(NO_CONDITIONS, data))) {
             CollectionConverters.asJava(folder.files()).forEach(file -> existing.remove(file.getPath()));
@@ -65,9 +84,7 @@ final class BatchFiles implements FileIndex {
             }
         }
         existing.values().removeIf(file -> !isData(file));
-        if (!columns.schema().isEmpty() && !existing.isEmpty()) {
-            folders.add(PartitionDirectory.apply(columns.outside(), existing.values().toArray(new FileStatus[0])));
-        }
+        folders.addAll(leftOut(existing.values()));
         folders.removeIf(folder -> !columns.match(folder.values(), partitions));
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
@@ -84,23 +101,46 @@ final class BatchFiles implements FileIndex {
         return folders;
     }
 
+    private List<PartitionDirectory> leftOut(Collection<FileStatus> files) {
+        Map<Map<String, String>, List<FileStatus>> alike = new LinkedHashMap<>();
+        for (FileStatus file : files) {
+            alike.computeIfAbsent(columns.texts(file.getPath()), texts -> new ArrayList<>()).add(file);
+        }
+        List<PartitionDirectory> folders = new ArrayList<>();
+        alike.forEach((texts, group) ->
+                folders.add(PartitionDirectory.apply(columns.values(texts), group.toArray(new FileStatus[0]))));
+        return folders;
+    }
+
     /** Whether Spark reads the file in a folder: an empty file has no rows, and names such as _metadata are not data. */
     static boolean isData(FileStatus file) {
         String name = file.getPath().getName();
         return file.getLen() > 0 && !name.startsWith(".") && (!name.startsWith("_") || name.contains("="));
     }
 
-    private static Map<Path, FileStatus> existing(PartitioningAwareFileIndex listing) {
-        Map<Path, FileStatus> existing = new LinkedHashMap<>();
-        CollectionConverters.asJava(listing.allFiles()).forEach(file -> existing.put(file.getPath(), file));
-        return existing;
+    /** The planned files that exist: a listing has only files of the document's glob. */
+    private synchronized Map<Path, FileStatus> planned() {
+        if (planned == null) {
+            Map<Path, FileStatus> existing = new LinkedHashMap<>();
+            CollectionConverters.asJava(((PartitioningAwareFileIndex) index).allFiles())
+                    .forEach(file -> existing.put(file.getPath(), file));
+            Set<Path> others = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
+            others.removeAll(existing.keySet());
+            Configuration configuration = others.isEmpty() ? null : session.sessionState().newHadoopConf();
+            others.forEach(path -> file(path, configuration).ifPresent(file -> existing.put(path, file)));
+            planned = existing;
+        }
+        return planned;
     }
 
-    /** The planned files that are not in the listing of the batch. */
-    private Set<Path> missing(Set<Path> existing) {
-        Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
-        missing.removeAll(existing);
-        return missing;
+    private static Optional<FileStatus> file(Path path, Configuration configuration) {
+        try {
+            return Optional.of(path.getFileSystem(configuration).getFileStatus(path)).filter(FileStatus::isFile);
+        } catch (FileNotFoundException error) {
+            return Optional.empty();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
     }
 
     private static <T> Seq<T> distinct(Seq<T> values) {
@@ -124,7 +164,9 @@ final class BatchFiles implements FileIndex {
 
     @Override
     public long sizeInBytes() {
-        return index.sizeInBytes();
+        return index instanceof PartitioningAwareFileIndex
+                ? planned().values().stream().mapToLong(FileStatus::getLen).sum()
+                : index.sizeInBytes();
     }
 
     @Override

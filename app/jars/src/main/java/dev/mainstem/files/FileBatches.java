@@ -57,7 +57,8 @@ final class FileBatches extends Rule<LogicalPlan> {
         boolean fail = !"false".equals(option(files, FAIL_ON_LOSS));
         String query = files.sparkSession().sparkContext().getLocalProperty("sql.streaming.queryId");
         FolderColumns columns = new FolderColumns(files.partitionSchema(), names(files), zone(files));
-        FileIndex index = new BatchFiles(files.location(), columns, query, option(files, SOURCE), fail);
+        FileIndex index =
+                new BatchFiles(files.sparkSession(), files.location(), columns, query, option(files, SOURCE), fail);
         HadoopFsRelation exact = files.copy(
                 index, files.partitionSchema(), files.dataSchema(), files.bucketSpec(), files.fileFormat(), files.options(),
                 files.sparkSession());
@@ -67,7 +68,9 @@ final class FileBatches extends Rule<LogicalPlan> {
     /** The folders of the source's files; none if it reads all files below its path without them. */
     static FolderNames names(HadoopFsRelation files) {
         boolean none = option(files, PATH) == null || "true".equalsIgnoreCase(option(files, "recursivefilelookup"));
-        return none ? FolderNames.none() : new FolderNames(option(files, PATH), files.sparkSession().sessionState().newHadoopConf());
+        // Spark sets this option where the path has no glob, and else leaves it to the document.
+        String root = option(files, "basepath") == null ? option(files, PATH) : option(files, "basepath");
+        return none ? FolderNames.none() : new FolderNames(root, files.sparkSession().sessionState().newHadoopConf());
     }
 
     /** The time zone of times in the names of folders, as in Spark. */

@@ -38,12 +38,7 @@ final class FolderColumns {
         return columns;
     }
 
-    /** The values of files in no such folder: all are NULL. */
-    InternalRow outside() {
-        return new GenericInternalRow(columns.length());
-    }
-
-    /** The texts of a file's folders by its path, where Spark finds none: in a batch of a source whose path has a glob. */
+    /** The texts of a file's folders by its path, for a file for which Spark finds none: none for a file in no such folder. */
     Map<String, String> texts(Path file) {
         return names.of(file);
     }
