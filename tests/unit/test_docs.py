@@ -9,7 +9,7 @@ from typing import get_args
 import mainstem_operator.metrics  # noqa: F401 - registers the metrics
 import pytest
 import yaml
-from documents import altered_values
+from documents import altered_values, written_values
 from mainstem import reasons
 from mainstem.language.document import read_text
 from mainstem.language.model.status.pipeline_status import Phase
@@ -216,3 +216,5 @@ def test_every_altered_value_is_on_its_page() -> None:
         for value in (value for value in table if value.outcome == altered_values.ALTERED):
             becomes = "null" if value.spark is None else f"`{value.spark}`"
             assert f"| {name} | {value.kind} | `{value.text}` | {becomes} |" in page
+    lines = {each.line for each in written_values.ALTERED}
+    assert lines <= set(page), lines - set(page)

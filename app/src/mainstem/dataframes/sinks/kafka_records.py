@@ -10,10 +10,11 @@ from mainstem.language.model.connectors.kafka_sink import KafkaSink
 
 
 TIME_FORMATS: Final = {
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""Formats of times in JSON and CSV that keep Spark's microseconds; Spark's default formats keep milliseconds only."""
+"""Formats of times in JSON and CSV that keep each value. Those of Spark cut microseconds, and the seconds of an offset, which zones had
+until about 1900."""
 
 
 def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:

@@ -5,7 +5,7 @@ with the same sinks of Spark where these exist. So a table or folder knows the b
 gets or loses other sinks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Final, NamedTuple
@@ -33,6 +33,12 @@ from mainstem.language.model.sinks import Sink
 
 _CHECKED_DELTA: Final = "dev.mainstem.delta.CheckedDelta"
 """Delta's sink, with a check of the types before each batch."""
+_EXACT: Final = {
+    "json": TIME_FORMATS,
+    # Spark's writer would strip blanks from both ends of a text, though not its reader.
+    "csv": TIME_FORMATS | dict.fromkeys(("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"), "false"),
+}
+"""Options with which a format keeps each value that it can."""
 BatchWriter = Callable[[DataFrame, int], None]
 """Writes one batch with the given number; at most once, if the sink supports that."""
 
@@ -101,9 +107,7 @@ def _delta(sink: DeltaSink, _context: SinkContext) -> Native | None:
 
 @native_sink.register
 def _files(sink: FileSink, context: SinkContext) -> Native | None:
-    options = dict(sink.options) | {"path": sink.path}
-    if context.key in {"csv", "json"}:
-        options = _with_time_formats(options)
+    options = _exact(context.key, sink.options) | {"path": sink.path}
     return Native(context.key, options, sink.partition_by or ())
 
 
@@ -129,10 +133,11 @@ def _noop(_sink: NoopSink, _context: SinkContext) -> Native | None:
     return Native("noop", {})
 
 
-def _with_time_formats(options: dict[str, str]) -> dict[str, str]:
-    """The options, with formats that keep microseconds unless the document sets formats; Spark ignores the case of keys."""
-    keys = {key.lower() for key in options}
-    return {key: value for key, value in TIME_FORMATS.items() if key.lower() not in keys} | options
+def _exact(key: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The options, with those that keep each value unless the document sets them; Spark ignores the case of keys."""
+    keys = {name.lower() for name in options}
+    exact = _EXACT.get(key, {})
+    return {name: value for name, value in exact.items() if name.lower() not in keys} | dict(options)
 
 
 def shape(frame: DataFrame, sink: Sink) -> DataFrame:
