@@ -1,6 +1,7 @@
 """The operator on a real API server hands a changed document to the running driver."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ from kubernetes.aio import client as aio
 from kubernetes.aio.config.kube_config import load_kube_config
 from mainstem.names import UNFINISHED
 from mainstem_operator.api.kubernetes_api import KubernetesApi
+from mainstem_operator.decisions.updates import APPLY_SECONDS
+from mainstem_operator.loop import observer
 from mainstem_operator.loop.pipeline_cache import PipelineCache
 from mainstem_operator.loop.reconcile import Reconciler
+from mainstem_operator.observed.ages import Moment
 from mainstem_operator.settings import Settings
 from mainstem_operator.validation.worker_pool import Validators
 
@@ -41,6 +45,28 @@ def wanted(ours: Ours, attempt: int = 1) -> str:
     """The revision that the driver's pod has to take over."""
     revision = str(ours.pod(attempt).metadata.annotations.get("mainstem.dev/update", ""))
     return "" if revision == UNFINISHED else revision
+
+
+def turns(ours: Ours, *bodies: dict[str, Any], between: Callable[[], None] = lambda: None) -> None:
+    """Turns of an operator within this process, each with the resource as its watch would have it."""
+
+    async def take() -> None:
+        configuration = aio.Configuration()
+        await load_kube_config(str(ours.bed.operator_kubeconfig), client_configuration=configuration)
+        cluster, validators = KubernetesApi(aio.ApiClient(configuration)), Validators()
+        reconciler = Reconciler(cluster, Settings(driver_image="registry.example/mainstem:1"), validators)
+        try:
+            await validators.start()
+            cache = PipelineCache(body=bodies[0])
+            for body in bodies:
+                cache.body = body
+                await reconciler.reconcile(cache, lambda _event: None)
+                between()
+        finally:
+            validators.close()
+            await cluster.close()
+
+    asyncio.run(take())
 
 
 def test_a_change_is_handed_to_the_driver_and_ready_is_true_only_once_it_runs(ours: Ours) -> None:
@@ -149,21 +175,35 @@ def test_a_change_that_is_undone_meanwhile_stops_no_driver(ours: Ours) -> None:
     ours.change(image=spec.get("image"))
     driver = ours.pods()[0]
 
-    async def turn() -> None:
-        configuration = aio.Configuration()
-        await load_kube_config(str(ours.bed.operator_kubeconfig), client_configuration=configuration)
-        cluster, validators = KubernetesApi(aio.ApiClient(configuration)), Validators()
-        reconciler = Reconciler(cluster, Settings(driver_image="registry.example/mainstem:1"), validators)
-        try:
-            await validators.start()
-            await reconciler.reconcile(PipelineCache(body=late), lambda _event: None)
-        finally:
-            validators.close()
-            await cluster.close()
-
-    asyncio.run(turn())
+    turns(ours, late)
     [pod] = ours.pods()
     assert (pod.metadata.uid, pod.metadata.deletion_timestamp) == (driver.metadata.uid, None)
+
+
+def test_a_driver_that_is_silent_for_a_minute_keeps_its_document(
+    ours: Ours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has checked the other one: a process that the kernel does not let run is no reason to stop what works."""
+    first = started(ours)
+    until(lambda: ours.condition("Ready")["status"] == "True")
+    ours.change(**weight(3))
+    until(lambda: wanted(ours))
+    ours.bed.operator.kill()
+    driver = ours.pods()[0]
+    passed = 0.0
+
+    def wait() -> None:
+        nonlocal passed
+        passed += APPLY_SECONDS + 1
+
+    monkeypatch.setattr(observer, "Moment", lambda now, seconds: Moment(now, seconds + passed))
+    body = ours.get()
+    turns(ours, body, body, between=wait)
+    assert ours.condition("DocumentApplied")["reason"] == "NotAnswered"
+    assert ours.condition("Ready")["reason"] == "NotAnswered"
+    [pod] = ours.pods()
+    assert (pod.metadata.uid, pod.metadata.deletion_timestamp) == (driver.metadata.uid, None)
+    assert pod.metadata.annotations["mainstem.dev/revision"] == first
 
 
 @pytest.mark.full(
