@@ -39,7 +39,7 @@ def test_five_merges_beside_a_load_write_all_batches(spark: SparkSession, tmp_pa
         load(os.cpu_count() or 1),
         stage.running(sources=[{"name": "lines", "files": files}], queries=queries) as running,
     ):
-        running.to_the_end()
+        running.to_the_end(within=900)
         assert {running[name].state for name in MERGES} == {QueryState.COMPLETED}
         assert {running[name].batches for name in MERGES} == {FILES}
     for name in MERGES:
