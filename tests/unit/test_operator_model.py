@@ -523,9 +523,7 @@ class Life(RuleBasedStateMachine):
         if how[1] == "completed":
             self.proven.add(running_revision(self.body, self.pod))
         if how[0] in (3, 4) or how[1] == "completed":
-            self.working = None
-        if how[0] in (3, 4) or how[1] == "completed":
-            self.follows = None
+            self.working = self.follows = None
         self.ends_without_its_document()
         if how == (0, "drained"):
             self.deaths = 0

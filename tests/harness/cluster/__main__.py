@@ -62,7 +62,8 @@ def _load_all(cluster: TestCluster) -> None:
     for name in NAMES:
         began = time.monotonic()
         image = build(name)
-        cluster.load(image.archive)
+        if not cluster.has(image.reference):
+            cluster.load(image.archive)
         known = f"{image.reference.rpartition(':')[0]}:{'dev' if 'test' in image.reference else __version__}"
         cluster.name(image.reference, known)
         _say(f"{known} is loaded after {time.monotonic() - began:.1f} s")

@@ -13,6 +13,7 @@ from harness import gotools
 from harness.cache import cache_root, tail
 from harness.cluster import addons, guard, host, kept_images, oci, plan
 from harness.cluster.base import TestCluster
+from harness.cluster.ctr import Ctr
 from harness.cluster.layout import Layout
 from harness.cluster.state import ClusterState, identity
 from harness.errors import HarnessError
@@ -67,15 +68,13 @@ class Bare(TestCluster):
     def load(self, archive: Path) -> None:
         if not self._at.containerd.exists():
             raise HarnessError("the test cluster is not up; run `make cluster-up`")
-        host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", "images", "import", archive)
+        Ctr(self._at.containerd).load(archive)
 
     def has(self, reference: str) -> bool:
-        listed = ("images", "ls", "--quiet", f"name=={reference}")
-        return bool(host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", *listed).strip())
+        return bool(Ctr(self._at.containerd).references(f"name=={reference}"))
 
     def name(self, reference: str, other: str) -> None:
-        tag = ("images", "tag", "--force", reference, other)
-        host.run("ctr", "--address", self._at.containerd, "-n", "k8s.io", *tag)
+        Ctr(self._at.containerd).name(reference, other)
 
     def running(self) -> bool:
         state = ClusterState.read(self._at.state)
@@ -99,7 +98,7 @@ class Bare(TestCluster):
         names = {tool: _image(tool, executable) for tool, executable in images.items()}
         kept_images.give(self._at.data / "containerd")
         host.start_node(self._at, state, plan.write(self._at, names["pause"]))
-        self._phase("containerd answers", began, self._containerd_answers)
+        self._phase("containerd answers", began, Ctr(self._at.containerd).answers)
         for tool, executable in images.items():
             archive = self._at.data / f"{tool}.tar"
             oci.write(executable, names[tool], archive)
@@ -129,13 +128,6 @@ class Bare(TestCluster):
             words = "\n".join(f"--- the end of {log.name}\n{tail(log, 12)}" for log in logs)
             raise HarnessError(f"the cluster did not come up: not within {LIMIT:g} s: {phase}\n{words}")
         self._report(f"{time.monotonic() - began:5.1f} s  {phase}")
-
-    def _containerd_answers(self) -> bool:
-        try:
-            host.run("ctr", "--address", self._at.containerd, "--timeout", "2s", "version")
-        except HarnessError:
-            return False
-        return True
 
     def _ready(self, path: str) -> bool:
         config = self._at.config

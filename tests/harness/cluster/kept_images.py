@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import IO
 
 from harness.cache import build_once, cache_root, content_hash
-from harness.errors import HarnessError
+from harness.cluster import host
+from harness.cluster.ctr import Ctr
 from harness.images import Image
 from harness.process import Process
 
 
 _NAME = "images/unpacked"
-_NAMESPACE = "k8s.io"
 
 
 def keep(images: Iterable[Image]) -> None:
@@ -36,11 +36,11 @@ def keep(images: Iterable[Image]) -> None:
             _link(earlier, folder)
         folder.mkdir(exist_ok=True)
         with _containerd(folder, Path(log.name)) as ctr:
-            known = set(ctr("images", "ls", "--quiet").split())
+            known = ctr.references()
             for reference in wanted.keys() - known:
-                ctr("images", "import", str(wanted[reference]))
+                ctr.load(wanted[reference])
             for reference in known - wanted.keys():
-                ctr("images", "rm", "--sync", reference)
+                ctr.remove(reference)
 
     with _alone() as parent:
         kept = build_once(_NAME, f"{_version()}-{content_hash(*sorted(wanted))}", make).path
@@ -85,15 +85,11 @@ def _link(kept: Path, folder: Path) -> None:
 
 
 def _version() -> str:
-    try:
-        shown = subprocess.run(["containerd", "--version"], capture_output=True, text=True, check=True).stdout
-    except FileNotFoundError:
-        raise HarnessError("containerd is not installed: run bootstrap.sh") from None
-    return content_hash(shown)
+    return content_hash(host.run("containerd", "--version"))
 
 
 @contextmanager
-def _containerd(root: Path, log: Path) -> Iterator["_Ctr"]:
+def _containerd(root: Path, log: Path) -> Iterator[Ctr]:
     """A containerd without Kubernetes' part: it ends on a signal, with all that it has written."""
     with tempfile.TemporaryDirectory(prefix="mainstem-unpack-") as name:
         run = Path(name)
@@ -105,23 +101,9 @@ def _containerd(root: Path, log: Path) -> Iterator["_Ctr"]:
         )
         # In a mount namespace of its own: what it mounts to unpack a layer is gone with it.
         server = Process(["unshare", "--mount", "containerd", "--config", config], log)
-        ctr = _Ctr(run / "socket")
+        ctr = Ctr(run / "socket")
         server.start(ctr.answers)
         try:
             yield ctr
         finally:
             server.stop(grace=60)
-
-
-class _Ctr:
-    def __init__(self, socket: Path) -> None:
-        self._argv = ["ctr", "--address", str(socket), "--namespace", _NAMESPACE]
-
-    def __call__(self, *words: str) -> str:
-        done = subprocess.run([*self._argv, *words], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise HarnessError(f"ctr {' '.join(words)}: {(done.stderr or done.stdout).strip()}")
-        return done.stdout
-
-    def answers(self) -> bool:
-        return not subprocess.run([*self._argv, "version"], capture_output=True, check=False).returncode

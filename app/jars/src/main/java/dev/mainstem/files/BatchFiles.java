@@ -4,7 +4,6 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -70,9 +69,7 @@ final class BatchFiles implements FileIndex {
             return index.listFiles(partitions, data);
         }
         Map<Path, FileStatus> existing = new LinkedHashMap<>(planned());
-        Set<Path> missing = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
-        missing.removeAll(existing.keySet());
-        ExpiredFiles.check(query, source, missing, failOnLoss);
+        ExpiredFiles.check(query, source, without(existing.keySet()), failOnLoss);
         List<PartitionDirectory> folders = new ArrayList<>();
         for (PartitionDirectory folder : CollectionConverters.asJava(index.listFiles(NO_CONDITIONS, data))) {
             CollectionConverters.asJava(folder.files()).forEach(file -> existing.remove(file.getPath()));
@@ -84,12 +81,13 @@ final class BatchFiles implements FileIndex {
             }
         }
         existing.values().removeIf(file -> !isData(file));
-        folders.addAll(leftOut(existing.values()));
+        FileStatus[] leftOut = existing.values().toArray(new FileStatus[0]);
+        folders.addAll(byPath(PartitionDirectory.apply(InternalRow.empty(), leftOut)));
         folders.removeIf(folder -> !columns.match(folder.values(), partitions));
         return ArraySeq.unsafeWrapArray(folders.toArray());
     }
 
-    /** The files of a folder, by the values of their paths. */
+    /** The files, by the values of their paths. */
     private List<PartitionDirectory> byPath(PartitionDirectory folder) {
         Map<Map<String, String>, List<FileStatusWithMetadata>> files = new LinkedHashMap<>();
         for (FileStatusWithMetadata file : CollectionConverters.asJava(distinct(folder.files()))) {
@@ -98,17 +96,6 @@ final class BatchFiles implements FileIndex {
         List<PartitionDirectory> folders = new ArrayList<>();
         files.forEach((texts, alike) ->
                 folders.add(folder.copy(columns.values(texts), ArraySeq.unsafeWrapArray(alike.toArray()))));
-        return folders;
-    }
-
-    private List<PartitionDirectory> leftOut(Collection<FileStatus> files) {
-        Map<Map<String, String>, List<FileStatus>> alike = new LinkedHashMap<>();
-        for (FileStatus file : files) {
-            alike.computeIfAbsent(columns.texts(file.getPath()), texts -> new ArrayList<>()).add(file);
-        }
-        List<PartitionDirectory> folders = new ArrayList<>();
-        alike.forEach((texts, group) ->
-                folders.add(PartitionDirectory.apply(columns.values(texts), group.toArray(new FileStatus[0]))));
         return folders;
     }
 
@@ -124,12 +111,18 @@ final class BatchFiles implements FileIndex {
             Map<Path, FileStatus> existing = new LinkedHashMap<>();
             CollectionConverters.asJava(((PartitioningAwareFileIndex) index).allFiles())
                     .forEach(file -> existing.put(file.getPath(), file));
-            Set<Path> others = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
-            others.removeAll(existing.keySet());
+            Set<Path> others = without(existing.keySet());
             Configuration configuration = others.isEmpty() ? null : session.sessionState().newHadoopConf();
             others.forEach(path -> file(path, configuration).ifPresent(file -> existing.put(path, file)));
             planned = existing;
         }
+        return planned;
+    }
+
+    /** The planned paths that are not among the files. */
+    private Set<Path> without(Set<Path> files) {
+        Set<Path> planned = new LinkedHashSet<>(CollectionConverters.asJava(index.rootPaths()));
+        planned.removeAll(files);
         return planned;
     }
 
