@@ -55,8 +55,7 @@ def staged(name: str) -> Iterator[TestCluster]:
     try:
         images = {name: build(name) for name in NAMES}
         for image in images.values():
-            if not cluster.has(image.reference):
-                cluster.load(image.archive)
+            cluster.take(image)
         namespace(cluster, OPERATOR_NAMESPACE)
         values = image_values(images["operator"], images["app"])
         helm(cluster, "upgrade", "--install", "mainstem", str(CHART), *values, "--wait", "--timeout=120s")

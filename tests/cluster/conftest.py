@@ -52,8 +52,7 @@ def images(cluster: TestCluster) -> dict[str, Image]:
     """The images of Mainstem and of its tests' servers, built and known to the cluster."""
     built = {name: build(name) for name in NAMES}
     for image in built.values():
-        if not cluster.has(image.reference):
-            cluster.load(image.archive)
+        cluster.take(image)
     return built
 
 

@@ -80,8 +80,7 @@ def derived_lines() -> list[str]:
 @pytest.fixture(scope="module")
 def derived(cluster: TestCluster, images: dict[str, Image]) -> Image:
     image = derive(images["app"], derived_lines(), FILES)
-    if not cluster.has(image.reference):
-        cluster.load(image.archive)
+    cluster.take(image)
     return image
 
 

@@ -62,8 +62,7 @@ def _load_all(cluster: TestCluster) -> None:
     for name in NAMES:
         began = time.monotonic()
         image = build(name)
-        if not cluster.has(image.reference):
-            cluster.load(image.archive)
+        cluster.take(image)
         known = f"{image.reference.rpartition(':')[0]}:{'dev' if 'test' in image.reference else __version__}"
         cluster.name(image.reference, known)
         _say(f"{known} is loaded after {time.monotonic() - began:.1f} s")

@@ -73,6 +73,9 @@ class Bare(TestCluster):
     def has(self, reference: str) -> bool:
         return bool(Ctr(self._at.containerd).references(f"name=={reference}"))
 
+    def blobs(self) -> set[str]:
+        return Ctr(self._at.containerd).blobs()
+
     def name(self, reference: str, other: str) -> None:
         Ctr(self._at.containerd).name(reference, other)
 

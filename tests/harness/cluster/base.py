@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness import gotools
 from harness.errors import HarnessError
+from harness.images import Image, layouts
 
 
 if TYPE_CHECKING:
@@ -54,9 +55,22 @@ class TestCluster(ABC):
         :raises HarnessError: when the cluster is not up or refuses the archive.
         """
 
+    def take(self, image: Image) -> None:
+        """Make an image known to the node, from what the node has of its layers and from the image's folder.
+
+        :raises HarnessError: when the cluster is not up or refuses the image.
+        """
+        if not self.has(image.reference):
+            with layouts.packed(image.layout, self.blobs()) as archive:
+                self.load(archive)
+
     @abstractmethod
     def has(self, reference: str) -> bool:
         """Whether the node knows an image of this name."""
+
+    @abstractmethod
+    def blobs(self) -> set[str]:
+        """The digests of what the node has of all images: manifests, configurations and layers."""
 
     @abstractmethod
     def name(self, reference: str, other: str) -> None:

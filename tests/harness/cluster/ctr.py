@@ -18,6 +18,9 @@ class Ctr:
     def references(self, *filters: str) -> set[str]:
         return set(host.run(*self._argv, "images", "ls", "--quiet", *filters).split())
 
+    def blobs(self) -> set[str]:
+        return set(host.run(*self._argv, "content", "ls", "--quiet").split())
+
     def name(self, reference: str, other: str) -> None:
         host.run(*self._argv, "images", "tag", "--force", reference, other)
 

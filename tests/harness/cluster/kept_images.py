@@ -16,7 +16,7 @@ from typing import IO
 from harness.cache import build_once, cache_root, content_hash
 from harness.cluster import host
 from harness.cluster.ctr import Ctr
-from harness.images import Image
+from harness.images import Image, layouts
 from harness.process import Process
 
 
@@ -28,7 +28,7 @@ def keep(images: Iterable[Image]) -> None:
 
     :raises HarnessError: when containerd is missing, does not start or refuses an image.
     """
-    wanted = {image.reference: image.archive for image in images}
+    wanted = {image.reference: image.layout for image in images}
 
     def make(target: Path, log: IO[str]) -> None:
         folder = target / "containerd"
@@ -38,7 +38,8 @@ def keep(images: Iterable[Image]) -> None:
         with _containerd(folder, Path(log.name)) as ctr:
             known = ctr.references()
             for reference in wanted.keys() - known:
-                ctr.load(wanted[reference])
+                with layouts.packed(wanted[reference], ctr.blobs()) as archive:
+                    ctr.load(archive)
             for reference in known - wanted.keys():
                 ctr.remove(reference)
 

@@ -61,12 +61,13 @@ class KindCluster(TestCluster):
         run("kind", "load", "image-archive", archive, f"--name={NAME}")
 
     def has(self, reference: str) -> bool:
-        listed = ("images", "ls", "--quiet", f"name=={reference}")
-        return bool(run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *listed).strip())
+        return bool(_ctr("images", "ls", "--quiet", f"name=={reference}").strip())
+
+    def blobs(self) -> set[str]:
+        return set(_ctr("content", "ls", "--quiet").split())
 
     def name(self, reference: str, other: str) -> None:
-        tag = ("images", "tag", "--force", reference, other)
-        run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *tag)
+        _ctr("images", "tag", "--force", reference, other)
 
     def running(self) -> bool:
         return ClusterState.read(self._state) is not None and self._exists() and self.kubeconfig.exists()
@@ -76,3 +77,7 @@ class KindCluster(TestCluster):
 
     def _named(self) -> tuple[str, str]:
         return f"--name={NAME}", f"--kubeconfig={self.kubeconfig}"
+
+
+def _ctr(*words: str) -> str:
+    return run("docker", "exec", f"{NAME}-control-plane", "ctr", "-n", "k8s.io", *words)

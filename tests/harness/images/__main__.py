@@ -21,9 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     names: list[str] = parser.parse_args(argv).images or list(NAMES)
     if unknown := sorted(set(names) - set(NAMES)):
         parser.error(f"no such image: {', '.join(unknown)}")
-    sys.stdout.write(
-        f"{'image':9} {'state':6} {'seconds':>7} {'unpacked MB':>11} {'archive MB':>10}  reference\n"
-    )
+    sys.stdout.write(f"{'image':9} {'state':6} {'seconds':>7} {'unpacked MB':>11}  reference\n")
     images = [image for name in names if (image := _built(name)) is not None]
     if len(images) < len(names):
         return 1
@@ -40,9 +38,8 @@ def _built(name: str) -> Image | None:
         sys.stderr.write(f"{name:9} failed\n{error}\n")
         return None
     state = "cached" if image.cached else "built"
-    size = image.archive.stat().st_size
     sys.stdout.write(
-        f"{name:9} {state:6} {time.monotonic() - start:7.1f} {image.unpacked / 1e6:11.0f} {size / 1e6:10.0f}  {image.reference}\n"
+        f"{name:9} {state:6} {time.monotonic() - start:7.1f} {image.unpacked / 1e6:11.0f}  {image.reference}\n"
     )
     sys.stdout.flush()
     return image

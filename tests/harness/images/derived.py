@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from harness.cache import build_once, content_hash, keep_newest
-from harness.images import store
+from harness.cache import build_once, content_hash
+from harness.images import layouts, store
 from harness.images.image import Image
-from harness.images.recipes import KEPT, stamp
+from harness.images.recipes import KEPT, kept, save, stamp
 
 
 _REPOSITORY = "localhost/mainstem-test-derived"
@@ -26,24 +26,23 @@ def derive(app: Image, lines: Sequence[str], files: Mapping[str, Path]) -> Image
         HarnessError: the build fails; the message carries the end of its log.
     """
     text = "\n".join([f"FROM {app.reference}", *lines, ""])
-    key = content_hash(text, *(part for place in sorted(files) for part in (place, files[place])))
+    key = content_hash(
+        layouts.FORM, text, *(part for place in sorted(files) for part in (place, files[place]))
+    )
     reference = f"{_REPOSITORY}:{key}"
 
     def make(target: Path, log: IO[str]) -> None:
         context = target / "context"
         _fill(context, text, files)
         with store.opened(log) as images:
-            if not images.has(app.reference):  # its layers may be forgotten where its archive is still kept
-                images.read(app.archive)
+            if not images.has(app.reference):  # its layers may be forgotten where its folder is still kept
+                images.read(app.reference, app.layout)
             images.build(context, reference, {})
-            images.save(reference, target / "image.tar")
+            save(images, reference, target)
             images.keep(_REPOSITORY, KEPT)
         shutil.rmtree(context)
 
-    built = build_once("images/derived", key, make)
-    keep_newest(built.path, KEPT)
-    archive = built.path / "image.tar"
-    return Image(reference, archive, store.unpacked(archive), built.cached)
+    return kept(reference, build_once("images/derived", key, make))
 
 
 def _fill(context: Path, text: str, files: Mapping[str, Path]) -> None:

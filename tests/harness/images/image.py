@@ -7,12 +7,12 @@ class Image(NamedTuple):
 
     Attributes:
         reference: the name that pods use, with a tag that is a hash of the image's content.
-        archive: a file as `docker save` writes it, its layers not compressed.
+        layout: a folder, an OCI image layout; its layers are not compressed.
         unpacked: bytes of all layers, the base included.
         cached: it was there already.
     """
 
     reference: str
-    archive: Path
+    layout: Path
     unpacked: int
     cached: bool

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import IO
 
 from harness import gotools, kafkajars
-from harness.cache import build_once, cache_root, content_hash, keep_newest
+from harness.cache import Built, build_once, cache_root, content_hash, keep_newest
 from harness.errors import HarnessError
-from harness.images import base, store
+from harness.images import base, layouts, store
 from harness.images.image import Image
 
 
 ROOT = Path(__file__).parents[3]
 _HERE = Path(__file__).parent
-KEPT = 2  # archives and images of one name: this one, and the one before
+KEPT = 2  # folders and images of one name: this one, and the one before
 _ARCHIVES = "localhost/mainstem-archive"
 _JARS = ROOT / "app/jars/src/mainstem_jars/jars"
 
@@ -27,20 +27,32 @@ def build(name: str) -> Image:
     :raises HarnessError: when a tool is missing, or the build fails: the message carries the end of its log then.
     """
     inputs, fill, repository = _RECIPES[name]
-    key = content_hash(base.build().path.name, *_named(inputs()))
+    key = content_hash(layouts.FORM, base.build().path.name, *_named(inputs()))
     reference = f"localhost/{repository}:{key}"
 
     def make(target: Path, log: IO[str]) -> None:
         with store.opened(log) as images:
             fill(images, target / "context", reference)
             shutil.rmtree(target / "context")
-            images.save(reference, target / "image.tar")
+            save(images, reference, target)
             images.keep(f"localhost/{repository}", KEPT)
 
-    built = build_once(f"images/{name}", key, make)
+    return kept(reference, build_once(f"images/{name}", key, make))
+
+
+def save(images: store.Store, reference: str, target: Path) -> None:
+    """Write an image into a folder of the cache that is being built."""
+    earlier = [path for path in target.parent.glob("*/layout") if ".tmp-" not in path.parent.name]
+    layouts.begin(target / "layout", max(earlier, key=lambda path: path.parent.stat().st_mtime, default=None))
+    images.save(reference, target / "layout")
+    layouts.finish(target / "layout", reference)
+
+
+def kept(reference: str, built: Built) -> Image:
+    """The image that `save` wrote into a folder of the cache; older ones are removed."""
     keep_newest(built.path, KEPT)
-    archive = built.path / "image.tar"
-    return Image(reference, archive, store.unpacked(archive), built.cached)
+    layout = built.path / "layout"
+    return Image(reference, layout, layouts.size(layout), built.cached)
 
 
 def _named(files: Iterable[Path]) -> Iterable[str | Path]:

@@ -4,7 +4,6 @@ import fcntl
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,9 +21,17 @@ class Store:
     def __init__(self, run: Path, log: IO[str]) -> None:
         self._log = log
         root = cache_root() / "images" / "storage"
+        driver = self._driver(root)
         # In a mount namespace of its own: the storage driver mounts its root and every layer that it works on.
-        self._prefix = [*in_own_mounts(), "buildah", f"--root={root}", f"--runroot={run}"]
-        self._prefix.append(f"--storage-driver={self._driver(root)}")
+        self._buildah = [
+            *in_own_mounts(),
+            "buildah",
+            f"--root={root}",
+            f"--runroot={run}",
+            f"--storage-driver={driver}",
+        ]
+        self._skopeo = [*in_own_mounts(), "skopeo", "--insecure-policy", "copy", "--quiet"]
+        self._images = f"containers-storage:[{driver}@{root}+{run}]"
 
     def build(
         self,
@@ -41,24 +48,17 @@ class Store:
         ]
         flags += [f"--target={target}"] if target else []
         # chroot: no network of its own, no cgroups, nothing that a container without Docker might lack.
-        self._run(
-            "bud",
-            "--isolation=chroot",
-            "--layers",
-            "--pull-never",
-            "--force-rm",
-            *flags,
-            f"--tag={reference}",
-            str(context),
-        )
+        flags += ["--isolation=chroot", "--layers", "--pull-never", "--force-rm", f"--tag={reference}"]
+        self._run([*self._buildah, "bud", *flags, str(context)])
 
-    def save(self, reference: str, archive: Path) -> None:
-        """Write the image to a file; uncompressed, for it is read once and on the same machine."""
-        self._run("push", "--quiet", reference, f"docker-archive:{archive}:{reference}")
+    def save(self, reference: str, layout: Path) -> None:
+        """Write the image to a folder, but for layers that are there; uncompressed, for it is read on the same machine."""
+        uncompressed = "--dest-oci-accept-uncompressed-layers"
+        self._copy(uncompressed, f"{self._images}{reference}", f"oci:{layout}:{reference}")
 
-    def read(self, archive: Path) -> None:
-        """Take an image from the file that `save` wrote, under its name."""
-        self._run("pull", "--quiet", f"docker-archive:{archive}")
+    def read(self, reference: str, layout: Path) -> None:
+        """Take an image from the folder that `save` wrote."""
+        self._copy(f"oci:{layout}:{reference}", f"{self._images}{reference}")
 
     def has(self, reference: str) -> bool:
         """Whether an image of this name is there."""
@@ -82,13 +82,14 @@ class Store:
                 return driver
         return "overlay" if _overlay_mounts(root) else "vfs"
 
-    def _run(self, *arguments: str) -> None:
-        done = subprocess.run([*self._prefix, *arguments], stdout=self._log, stderr=self._log, check=False)
-        if done.returncode:
-            raise subprocess.CalledProcessError(done.returncode, ["buildah", *arguments])
+    def _copy(self, *arguments: str) -> None:
+        self._run([*self._skopeo, *arguments])
+
+    def _run(self, command: list[str]) -> None:
+        subprocess.run(command, stdout=self._log, stderr=self._log, check=True)
 
     def _call(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run([*self._prefix, *arguments], capture_output=True, text=True, check=False)
+        return subprocess.run([*self._buildah, *arguments], capture_output=True, text=True, check=False)
 
 
 @contextmanager
@@ -97,7 +98,7 @@ def opened(log: IO[str]) -> Iterator[Store]:
 
     :raises HarnessError: when buildah is not there, or this process is not root.
     """
-    missing = [tool for tool in ("buildah", "unshare", "debootstrap") if shutil.which(tool) is None]
+    missing = [tool for tool in ("buildah", "skopeo", "unshare", "debootstrap") if shutil.which(tool) is None]
     if missing or os.geteuid() != 0:
         raise HarnessError(
             f"images are built as root{''.join(f', with {tool}' for tool in missing)}: run bootstrap.sh"
@@ -111,12 +112,6 @@ def opened(log: IO[str]) -> Iterator[Store]:
             store = Store(Path(run), log)
             store._call("rm", "--all")
             yield store
-
-
-def unpacked(archive: Path) -> int:
-    """Bytes of the layers of a saved image."""
-    with tarfile.open(archive) as tar:
-        return sum(member.size for member in tar if member.name.endswith(".tar") and member.isfile())
 
 
 def _overlay_mounts(folder: Path) -> bool:
