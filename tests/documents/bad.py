@@ -657,6 +657,66 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "mistyped type in a schema",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INTT"}',
+            ),
+        ),
+        (
+            "16:85: spec.sources[0].decode.json.schema: INTT is no type of Spark; did you mean INT? [SchemaInvalid]",
+        ),
+    ),
+    Bad(
+        "name that needs backticks in a schema",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep-delay INT"}',
+            ),
+        ),
+        (
+            "16:75: spec.sources[0].decode.json.schema: the name dep-delay needs backticks: `dep-delay` [SchemaInvalid]",
+        ),
+    ),
+    Bad(
+        "column of a schema with a length",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay ARRAY<VARCHAR(3)>"}',
+            ),
+        ),
+        (
+            "16:75: spec.sources[0].decode.json.schema: Spark reads no column of type ARRAY<VARCHAR(3)>; write STRING for 'dep_delay' [SchemaInvalid]",
+        ),
+    ),
+    Bad(
+        "two columns of one name in a schema",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay STRUCT<a: INT, A: INT>"}',
+            ),
+        ),
+        (
+            "16:100: spec.sources[0].decode.json.schema: the schema has 'A' twice, because Spark ignores the case of names; rename one of the two [DuplicateColumn]",
+        ),
+    ),
+    Bad(
+        "event time of another type",
+        (
+            (
+                'json: {schema: "carrier STRING, dest STRING, time_hour TIMESTAMP, dep_delay INT"}',
+                'json: {schema: "carrier STRING, dest STRING, time_hour STRING, dep_delay INT"}',
+            ),
+        ),
+        (
+            "19:27: spec.sources[0].watermark.column: 'time_hour' is of type STRING, and event time is a TIMESTAMP; declare it as one in the schema [WatermarkNotAllowed]",
+        ),
+    ),
+    Bad(
         "decoded column and kept one with the same name, in Avro",
         (
             (

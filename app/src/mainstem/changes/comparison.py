@@ -7,7 +7,7 @@ from typing import Final
 from mainstem.changes.checkpoint import CheckpointFacts, checkpoint_changes
 from mainstem.changes.deployment import driver_changes
 from mainstem.changes.fields import field_changes
-from mainstem.changes.normal_form import column_types, normal_form, view_text
+from mainstem.changes.normal_form import normal_form, view_text
 from mainstem.changes.query_rules import afresh, setting_changes, sink_changes, written_columns
 from mainstem.changes.relations import NormalForm, StepKind
 from mainstem.changes.sides import Side
@@ -17,6 +17,7 @@ from mainstem.changes.verdict import NEW_GENERATION, REFUSED, Change, Effect, Ve
 from mainstem.changes.watermark_rules import watermark_changes
 from mainstem.language.analysis.folders import normal
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.source_columns import column_types
 from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 

@@ -23,7 +23,7 @@ from mainstem.changes.relations import (
 from mainstem.changes.selects import Query, filtered
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import ASIDE, DEAD_LETTERS, RelationColumns
-from mainstem.language.analysis.source_columns import ddl_types
+from mainstem.language.analysis.source_columns import column_types, ddl_types
 from mainstem.language.model.sources import Source, Watermark
 from mainstem.language.model.views import View
 from mainstem.language.sql.parser import parse
@@ -210,15 +210,6 @@ class _Maker:
         leaves = frozenset(leaf for branch in relation for leaf in branch.leaves)
         self.watermarks.append(EventTime(f"{path}.watermark", columns, leaves, watermark.delay))
         return relation
-
-
-def column_types(source: Source) -> dict[str, str]:
-    """The types of a source's columns that the document declares, by lower-case name."""
-    decode = source.decoding
-    structured = (decode.json_ or decode.csv) if decode else None
-    declared = source.connector.columns()
-    ddl = structured.schema_ if structured else declared.ddl if declared and not source.decode else None
-    return {name.lower(): kind for name, kind in (ddl_types(ddl) or {}).items()} if ddl else {}
 
 
 def _keys(branch: Branch, columns: tuple[str, ...] | None) -> tuple[Expression, ...]:

@@ -44,8 +44,8 @@ UNKNOWN_FUNCTION: Final = document_problem(
 )
 DUPLICATE_COLUMN: Final = document_problem(
     "DuplicateColumn",
-    "`decode.keep` names a column that the schema also has.",
-    "Rename it in the schema, or remove it from `keep`.",
+    "A schema has two columns of one name: Spark ignores the case of names. Or `decode.keep` names a column that the schema also has.",
+    "Rename one in the schema, or remove it from `keep`.",
 )
 NOT_A_QUERY: Final = document_problem(
     "NotAQuery",
@@ -106,8 +106,10 @@ NOT_FAULT_TOLERANT: Final = document_problem(
 )
 SCHEMA_INVALID: Final = document_problem(
     "SchemaInvalid",
-    "An Avro schema is not the schema of a record.",
-    'Write `{"type": "record", "name": ..., "fields": [...]}`.',
+    "Spark cannot read a `schema`, `stateSchema` or type; the message shows the place. Or an Avro schema is not the schema of a "
+    "record.",
+    "Write columns as `id INT, tags ARRAY<STRING>`, with other names than letters, digits and `_` in backticks, and an Avro schema "
+    'as `{"type": "record", "name": ..., "fields": [...]}`.',
 )
 DEAD_LETTERS_UNREAD: Final = document_problem(
     "DeadLettersUnread",
@@ -137,8 +139,8 @@ QUARANTINE_READ_TWICE: Final = document_problem(
 WATERMARK_NOT_ALLOWED: Final = document_problem(
     "WatermarkNotAllowed",
     "A static table, or a view of static tables only, has a watermark. Or its deduplication has "
-    "`withinWatermark`.",
-    "Leave it out.",
+    "`withinWatermark`. Or the column of a source's watermark has a declared type that is no TIMESTAMP.",
+    "Leave it out, or declare the column as a TIMESTAMP.",
 )
 FUNCTION_NAME_TAKEN: Final = document_problem(
     "FunctionNameTaken",

@@ -1,11 +1,9 @@
 """Finds the column names of a source that are known without Spark."""
 
-from sqlglot import exp
-
 from mainstem.language.analysis.avro_schemas import record_fields
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
-from mainstem.language.sql.parser import NotReadable, parse
+from mainstem.language.sql.ddl import Column, DdlError, read
 
 
 def complete_names(source: Source) -> list[str] | None:
@@ -30,6 +28,15 @@ def column_names(source: Source) -> list[str] | None:
     return list(declared.names) if declared.ddl is None else ddl_columns(declared.ddl)
 
 
+def column_types(source: Source) -> dict[str, str]:
+    """The types of a source's columns that the document declares, by lower-case name."""
+    decode = source.decoding
+    structured = (decode.json_ or decode.csv) if decode else None
+    declared = source.connector.columns()
+    ddl = structured.schema_ if structured else declared.ddl if declared and not source.decode else None
+    return {name.lower(): kind for name, kind in (ddl_types(ddl) or {}).items()} if ddl else {}
+
+
 def decoded_columns(decode: Decode) -> list[str] | None:
     """The columns of a decoded record, or None if only Spark knows them."""
     if decode.text:
@@ -41,29 +48,19 @@ def decoded_columns(decode: Decode) -> list[str] | None:
 
 
 def ddl_columns(ddl: str) -> list[str] | None:
-    """The top-level column names of a schema in DDL, or None if sqlglot cannot read it."""
-    columns = _definitions(ddl)
+    """The top-level column names of a schema in DDL, or None if it is not valid."""
+    columns = _read(ddl)
     return None if columns is None else [column.name for column in columns]
 
 
 def ddl_types(ddl: str) -> dict[str, str] | None:
-    """Top-level column -> its type as Spark writes it, or None if sqlglot cannot read the DDL."""
-    columns = _definitions(ddl)
-    if columns is None:
-        return None
-    kinds = {column.name: column.args.get("kind") for column in columns}
-    return {
-        name: kind.sql(dialect="spark").upper() for name, kind in kinds.items() if isinstance(kind, exp.Expr)
-    }
+    """Top-level column -> its type in capitals, as Spark writes it, or None if the DDL is not valid."""
+    columns = _read(ddl)
+    return None if columns is None else {column.name: str(column.type).upper() for column in columns}
 
 
-def _definitions(ddl: str) -> list[exp.ColumnDef] | None:
+def _read(ddl: str) -> tuple[Column, ...] | None:
     try:
-        trees = parse(f"CREATE TABLE t ({ddl})")
-    except NotReadable:
+        return read(ddl)
+    except DdlError:
         return None
-    schema = trees[0].this if trees and isinstance(trees[0], exp.Create) else None
-    if not isinstance(schema, exp.Schema):
-        return None
-    columns = [column for column in schema.expressions if isinstance(column, exp.ColumnDef)]
-    return columns if len(columns) == len(schema.expressions) else None

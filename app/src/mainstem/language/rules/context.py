@@ -38,6 +38,10 @@ class Context:
             self._part, self._values, full, message, reason, key=key, warning=warning, offset=offset
         )
 
+    def has_conf(self, name: str) -> bool:
+        """Whether the document sets a Spark property, whose name it may write in any case."""
+        return any(each.lower() == name.lower() for each in self.spec.spark.conf)
+
     def shown(self, path: Path, value: Any) -> str:
         """The value at a path below `spec`, as the document has it."""
         return show(value, self._part.texts.get(("spec", *path)))

@@ -29,6 +29,7 @@ from mainstem.language.rules.relations import (
     limits,
     references,
     relations,
+    schemas,
     sql_names,
     steps,
 )
@@ -93,7 +94,8 @@ NAMING: tuple[Rule, ...] = (
 
 MEANING: tuple[Rule, ...] = (
     relations.decoding,
-    relations.schemas,
+    schemas.avro,
+    schemas.columns,
     relations.kept,
     kafka.offsets,
     kafka.bounds,

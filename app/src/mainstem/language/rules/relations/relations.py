@@ -5,14 +5,15 @@ from typing import Final
 
 from mainstem import reasons
 from mainstem.errors import Problem
-from mainstem.language.analysis.avro_schemas import record_fields
 from mainstem.language.analysis.occurrences import occurrence_names
-from mainstem.language.analysis.source_columns import complete_names, decoded_columns
+from mainstem.language.analysis.source_columns import column_types, complete_names, decoded_columns
 from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
 
+_TIMES: Final = ("TIMESTAMP", "STRUCT")
+"""How types of event time begin: of times, and of windows."""
 _NO_RECORDS: Final = (
     "maxFuture needs a source with decode; leave it out, or use an expectation of a view: "
     "expect: at <= current_timestamp() + INTERVAL 1 HOUR"
@@ -43,16 +44,6 @@ def decoding(context: Context) -> Iterator[Problem]:
         elif source.files and source.decode.avro:
             message = "a line of text cannot hold an Avro record; read Avro records from Kafka"
             yield context.problem((*path, "avro"), message, reasons.DECODE_NOT_ALLOWED)
-
-
-def schemas(context: Context) -> Iterator[Problem]:
-    """An Avro schema is the JSON schema of a record."""
-    for index, source in enumerate(context.spec.sources):
-        avro = source.decode.avro if source.decode else None
-        if avro and avro.schema_ is not None and record_fields(avro.schema_) is None:
-            path: Path = ("sources", index, "decode", "avro", "schema")
-            message = 'the value is not the JSON schema of an Avro record; write {"type": "record", "name": "Flight", "fields": [...]}'
-            yield context.problem(path, message, reasons.SCHEMA_INVALID)
 
 
 def kept(context: Context) -> Iterator[Problem]:
@@ -91,6 +82,10 @@ def watermarks(context: Context) -> Iterator[Problem]:
             name = source.watermark.column
             message = f"the source has no column {name!r}{nearest_of(name, known)}"
             yield context.problem((*path, "column"), message, reasons.UNKNOWN_COLUMN)
+        kind = column_types(source).get(source.watermark.column.lower(), "TIMESTAMP")
+        if not kind.startswith(_TIMES):
+            message = f"{source.watermark.column!r} is of type {kind}, and event time is a TIMESTAMP; declare it as one in the schema"
+            yield context.problem((*path, "column"), message, reasons.WATERMARK_NOT_ALLOWED)
     for index, view in enumerate(context.spec.views):
         if view.watermark is not None and not context.graph.streams(view.name):
             message = "the view reads only static sources, which cannot have a watermark; leave watermark out"

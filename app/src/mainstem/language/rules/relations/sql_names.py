@@ -44,7 +44,7 @@ def columns(context: Context) -> Iterator[Problem]:
 
 def ambiguous_columns(context: Context) -> Iterator[Problem]:
     """A column that two relations of a FROM clause have must be qualified with its relation."""
-    if any(name.lower() == "spark.sql.casesensitive" for name in context.spec.spark.conf):
+    if context.has_conf("spark.sql.caseSensitive"):
         return
     for index, faults in _faults(context):
         for fault in faults:
