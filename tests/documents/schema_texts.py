@@ -3,21 +3,24 @@
 from typing import Final
 
 
-TEXTS: Final = tuple(
-    line
-    for line in r"""
+_LINES: Final = r"""
 id INT
 id INT, Id INT
 a INT NOT NULL, b STRING COMMENT 'x', c INT NOT NULL COMMENT "y"
 a INT COMMENT x
 a STRING COMMENT 'it''s'
 a STRING COMMENT 'it\'s'
+a INT COMMENT 'x' "y" r'it\', b INT
+a /* x /* y */ z */ INT
+a /* x /* y */ INT
+a INT /*
 a INT DEFAULT 5
 a INT GENERATED ALWAYS AS (1)
 a INT PRIMARY KEY
 my col STRING
 user-id INT
 `user-id` INT
+`` INT, a INT
 `a.b` INT
 `a``b` INT
 a.b INT
@@ -33,6 +36,7 @@ a:b INT
 1 INT
 1d INT
 1E3 INT
+1E5D INT
 _a INT
 é INT
 `é` INT
@@ -65,6 +69,8 @@ a BYTE, b SHORT, c LONG, d REAL, e INTEGER, f TINYINT, g SMALLINT, h BIGINT
 a DATE, b BOOLEAN, c BINARY, d VOID, e VARIANT, f DOUBLE
 a TIMESTAMP, b TIMESTAMP_NTZ, c TIMESTAMP_LTZ, d TIMESTAMP WITHOUT TIME ZONE
 a TIMESTAMP WITH TIME ZONE
+a TIMESTAMP WITH LOCAL TIME ZONE, b TIME WITHOUT TIME ZONE, c TIME(3) WITHOUT TIME ZONE
+a TIMESTAMP_LTZ WITHOUT TIME ZONE
 a TIMESTAMPTZ
 a TIME, b TIME(6)
 a INTERVAL DAY TO SECOND, b INTERVAL DAY, c INTERVAL YEAR TO MONTH, d INTERVAL SECOND
@@ -72,8 +78,9 @@ a INTERVAL MONTH TO YEAR
 a INTERVAL DAY TO MONTH
 a VARCHAR(3), b CHAR(3), c CHARACTER(2)
 a VARCHAR
-a STRING COLLATE UTF8_LCASE
-a GEOMETRY(4326), b GEOGRAPHY(4326)
+a STRING COLLATE UTF8_LCASE, b STRING COLLATE system.builtin.UTF8_LCASE, c CHAR(3) COLLATE UTF8_LCASE
+a STRING COLLATE
+a GEOMETRY(4326), b GEOGRAPHY(4326), c GEOMETRY(ANY), d GEOGRAPHY(ANY)
 a DUBLE
 a STRIN
 a UUID
@@ -98,7 +105,24 @@ a struct<`x y`: int>
 a STRUCT<b: STRUCT<c: ARRAY<INT>, d: MAP<STRING, DECIMAL(3,1)>>>
 a STRUCT<b INT NOT NULL COMMENT 'x'>
 struct<a:int>
+struct<a:int, b: STRING NOT NULL COMMENT 'x'>
+struct<a:int>, b INT
+struct<>
+struct INT
+from: INT
+a: INT NOT NULL, b STRING
 int
-""".splitlines()
-    if line
+array<int>
+"""
+TEXTS: Final = (
+    *filter(None, _LINES.splitlines()),
+    *(
+        "a INT -- hi\\\n more\n, b INT",
+        "a INT --x\r, b INT",
+        "a INT --x\n, b INT",
+        "a INT --x\r\n, b INT",
+        "a\x1cINT",
+        "a\u00a0INT\f,\v\u2003b\u3000INT",
+        "a\x85INT",
+    ),
 )

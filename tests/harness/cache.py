@@ -68,7 +68,8 @@ def keep_newest(used: Path, number: int) -> None:
     os.utime(used)
     complete = [path for path in used.parent.iterdir() if path.is_dir() and ".tmp-" not in path.name]
     for old in sorted(complete, key=lambda path: -path.stat().st_mtime)[number:]:
-        shutil.rmtree(old, ignore_errors=True)
+        going = old.rename(old.with_name(f"{old.name}.tmp-old"))  # what is half removed counts for nothing
+        shutil.rmtree(going, ignore_errors=True)
 
 
 @contextmanager

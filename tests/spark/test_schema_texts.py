@@ -6,18 +6,20 @@ from typing import Any
 import pytest
 from documents.schema_texts import TEXTS
 from harness import sparks
-from mainstem.language.sql.ddl import DdlError, read
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from mainstem.language.sql.ddl import read
+from mainstem.language.sql.ddl_tokens import DdlError
+from pyspark.errors import PySparkException, PySparkTypeError
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 
 def by_spark(spark: SparkSession, text: str) -> list[str] | None:
+    """What Python makes of a text for the readers of decode, files and side inputs."""
     try:
-        schema: Any = spark._jvm.org.apache.spark.sql.types.StructType.fromDDL(text)  # type: ignore[union-attr]
-    except (Py4JJavaError, PySparkException):
+        schema = StructType.fromDDL(text)
+    except (PySparkException, PySparkTypeError):
         return None
-    return list(schema.fieldNames())
+    return list(schema.names) if isinstance(schema, StructType) else None
 
 
 def by_mainstem(text: str) -> list[str] | None:

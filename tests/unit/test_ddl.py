@@ -1,7 +1,8 @@
 """Schemas in DDL are read with their types, and each mistake has its place."""
 
 import pytest
-from mainstem.language.sql.ddl import MAX_DEPTH, DdlError, has_length, levels, read
+from mainstem.language.sql.ddl import MAX_DEPTH, TooDeep, has_length, levels, read
+from mainstem.language.sql.ddl_tokens import DdlError
 
 
 @pytest.mark.parametrize(
@@ -13,7 +14,6 @@ from mainstem.language.sql.ddl import MAX_DEPTH, DdlError, has_length, levels, r
         ("|a.b.c INT", "a", "needs backticks: `a.b.c`"),
         ("|é INT", "é", "needs backticks: `é`"),
         ("|1 INT", "1", "needs backticks: `1`"),
-        ("id INT, |`` INT", "`", "the name of a column is empty"),
         ("a |DECIMAL(40,2)", "DECIMAL", "at most 38 digits"),
         ("a |DECIMAL(2,3)", "DECIMAL", "cannot have 3 decimal places"),
         ("a |INT(3)", "INT", "too many numbers"),
@@ -65,7 +65,7 @@ def test_the_fields_of_each_struct_are_a_level_of_their_own() -> None:
     assert [each.name for level in levels(columns) for each in level if has_length(each)] == ["f", "e"]
 
 
-def test_types_within_each_other_without_end_are_refused() -> None:
+def test_types_within_each_other_without_end_are_unknown() -> None:
     read(f"a {'ARRAY<' * (MAX_DEPTH - 1)}INT{'>' * (MAX_DEPTH - 1)}")
-    with pytest.raises(DdlError, match="within each other"):
+    with pytest.raises(TooDeep):
         read(f"a {'ARRAY<' * 2000}INT{'>' * 2000}")

@@ -44,8 +44,8 @@ def test_an_image_links_to_the_layers_that_it_shares_and_has_no_other(first: Pat
     before = blobs(first)
     second = image(tmp_path / "second", b"base", b"wheel 22", earlier=first)
     shared = blobs(second).keys() & before.keys()
-    assert {blobs(second)[each].read_bytes() for each in shared} == {b"base", b"{}"}
-    assert all(blobs(second)[each].samefile(before[each]) for each in shared)
+    layers = [each for each in shared if blobs(second)[each].read_bytes() == b"base"]
+    assert [blobs(second)[each].samefile(before[each]) for each in layers] == [True]
     assert len(blobs(second)) == 4
     assert blobs(first) == before
     assert (layouts.size(first), layouts.size(second)) == (

@@ -21,8 +21,10 @@ _BLOBS = "blobs/sha256"
 def begin(layout: Path, earlier: Path | None) -> None:
     """Make the folder of an image, with links to the layers of an earlier one: what is there need not be written again."""
     (layout / _BLOBS).mkdir(parents=True)
-    for blob in (earlier / _BLOBS).iterdir() if earlier else ():
-        os.link(blob, layout / _BLOBS / blob.name)
+    if earlier is None:
+        return
+    for layer in _manifest(earlier)["layers"]:
+        os.link(earlier / _BLOBS / _name(layer), layout / _BLOBS / _name(layer))
 
 
 def finish(layout: Path, reference: str) -> None:

@@ -3,7 +3,8 @@
 from mainstem.language.analysis.avro_schemas import record_fields
 from mainstem.language.model.decode import Decode
 from mainstem.language.model.sources import Source
-from mainstem.language.sql.ddl import Column, DdlError, read
+from mainstem.language.sql.ddl import Column, read
+from mainstem.language.sql.ddl_tokens import DdlError
 
 
 def complete_names(source: Source) -> list[str] | None:

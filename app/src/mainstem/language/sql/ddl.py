@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from mainstem.language.sql.ddl_tokens import DdlError, Token, tokens, until_blank
+
 
 MAX_PRECISION: Final = 38
 MAX_DEPTH: Final = 100
-"""Types within types; Spark's own parser has no bound, and ends with a stack overflow."""
+"""Types within types that are read here."""
 _LONGER: Final = {
     "BYTE": "TINYINT",
     "SHORT": "SMALLINT",
@@ -40,17 +42,14 @@ _SIMPLE: Final = frozenset(
     )
 )
 _LENGTHS: Final = frozenset({"CHAR", "VARCHAR"})
+_TEXTS: Final = _LENGTHS | {"STRING"}
+_SHAPES: Final = frozenset({"GEOMETRY", "GEOGRAPHY"})
 _NESTED: Final = frozenset({"ARRAY", "MAP", "STRUCT"})
 _TYPES: Final = _SIMPLE | _LENGTHS | _NESTED
 _NUMBERS: Final = {"DECIMAL": 2, "TIME": 1, "GEOMETRY": 1, "GEOGRAPHY": 1, "CHAR": 1, "VARCHAR": 1}
 """How many numbers stand in brackets after a type, at most."""
 _UNITS: Final = (("YEAR", "MONTH"), ("DAY", "HOUR", "MINUTE", "SECOND"))
-_TOKEN: Final = re.compile(
-    r"(?P<blank>\s+|--[^\n]*|/\*.*?\*/)|(?P<quoted>`(?:[^`]|``)*`)|(?P<word>\w+)"
-    r"|(?P<text>'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\")|(?P<sign>.)",
-    re.DOTALL,
-)
-_NUMBER: Final = re.compile(r"\d+(?:L|S|Y|F|D|BD|E\d+)?", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\d+(?:[LSYFD]|BD|E\d+(?:[FD]|BD)?)?", re.IGNORECASE)
 """What the parser takes for a number, where the name of a column is due."""
 
 
@@ -86,28 +85,19 @@ class Column(NamedTuple):
     at: int
 
 
-class DdlError(ValueError):
-    """Why Spark refuses a text, and where in the text, from 0."""
-
-    def __init__(self, message: str, at: int) -> None:
-        super().__init__(message)
-        self.message, self.at = message, at
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
+class TooDeep(DdlError):
+    """The text has more types within each other than are read here; how many Spark takes depends on its stack."""
 
 
 def read(ddl: str) -> tuple[Column, ...]:
-    """The columns of a schema.
+    """The columns of a schema: of a list, or of one STRUCT, as Spark's Python takes them.
 
     Raises:
-        DdlError: Spark's parser refuses the text, or no source of Spark has such columns.
+        DdlError: Spark refuses the text.
+        TooDeep: whether it does is not known.
     """
     reader = _Reader(ddl)
-    columns = reader.columns(colon=False)
+    columns = reader.all()
     reader.end()
     return columns
 
@@ -134,19 +124,15 @@ def _within(kind: Type) -> Iterator[Type]:
 
 class _Reader:
     def __init__(self, ddl: str) -> None:
-        tokens = [
-            _Token(str(match.lastgroup), match.group(), match.start()) for match in _TOKEN.finditer(ddl)
-        ]
-        self._tokens = [token for token in tokens if token.kind != "blank"]
-        self._tokens.append(_Token("end", "the end", len(ddl)))
+        self._tokens = [*tokens(ddl), Token("end", "the end", len(ddl))]
         self._place = 0
         self._depth = 0
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         return self._tokens[self._place]
 
-    def _take(self) -> _Token:
+    def _take(self) -> Token:
         token = self._next
         self._place += token.kind != "end"
         return token
@@ -166,33 +152,38 @@ class _Reader:
         if self._next.kind != "end":
             raise DdlError(f"a comma is missing before {self._next.text}", self._next.at)
 
-    def columns(self, *, colon: bool) -> tuple[Column, ...]:
-        columns = [self._column(colon=colon)]
+    def all(self) -> tuple[Column, ...]:
+        if [token.text.upper() for token in self._tokens[:2]] == ["STRUCT", "<"]:
+            return self._type().fields
+        return self._columns()
+
+    def _columns(self) -> tuple[Column, ...]:
+        columns = [self._column()]
         while self._has(","):
-            columns.append(self._column(colon=colon))
+            columns.append(self._column())
         return tuple(columns)
 
-    def _column(self, *, colon: bool) -> Column:
+    def _column(self) -> Column:
         token = self._take()
         name = self._name(token)
-        if colon:
-            self._has(":")
+        self._has(":")
         kind = self._type()
         self._has("NOT", "NULL")
-        if self._has("COMMENT") and (comment := self._take()).kind != "text":
-            raise DdlError("COMMENT needs a text in quotes", comment.at)
+        if self._has("COMMENT"):
+            if self._next.kind != "text":
+                raise DdlError("COMMENT needs a text in quotes", self._next.at)
+            while self._next.kind == "text":  # texts side by side are one
+                self._take()
         return Column(name, kind, token.at)
 
-    def _name(self, token: _Token) -> str:
+    def _name(self, token: Token) -> str:
         if token.kind == "quoted":
-            if name := token.text[1:-1].replace("``", "`"):
-                return name
-            raise DdlError("the name of a column is empty", token.at)
+            return token.text[1:-1].replace("``", "`")
         if token.kind != "word":
             raise DdlError(f"the name of a column is missing before {token.text}", token.at)
         text = token.text
         if self._next.kind == "sign" and self._next.text not in ",:<>()":
-            text = _until_blank(self._tokens[self._place - 1 :])
+            text = until_blank(self._tokens[self._place - 1 :])
         if text != token.text or not text.isascii() or _NUMBER.fullmatch(text):
             raise DdlError(f"the name {text} needs backticks: `{text}`", token.at)
         return text
@@ -200,7 +191,7 @@ class _Reader:
     def _type(self) -> Type:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise DdlError(f"more than {MAX_DEPTH} types stand within each other", self._next.at)
+            raise TooDeep(f"more than {MAX_DEPTH} types stand within each other", self._next.at)
         token = self._take()
         if token.kind != "word":
             raise DdlError(f"a type is missing before {token.text}", token.at)
@@ -209,24 +200,37 @@ class _Reader:
         self._depth -= 1
         return kind
 
-    def _simple(self, name: str, token: _Token) -> Type:
+    def _simple(self, name: str, token: Token) -> Type:
         if name == "INTERVAL":
             return Type(name, words=self._units())
-        numbers = self._numbers()
+        numbers = () if name in _SHAPES and self._has("(", "ANY", ")") else self._numbers()
         if name not in _TYPES and self._next.text.upper() in _TYPES | _LONGER.keys():
             raise DdlError(f"{token.text} is no type; a name with a blank needs backticks", token.at)
         _check(name, numbers, token)
         if name == "DECIMAL":
             return Type(name, numbers=(*(numbers or (10,)), 0)[:2])
-        if name == "TIMESTAMP" and self._has("WITHOUT", "TIME", "ZONE"):
-            return Type("TIMESTAMP_NTZ")
-        words = f"COLLATE {self._take().text}" if name == "STRING" and self._has("COLLATE") else ""
-        return Type(name, numbers=numbers, words=words)
+        if name in _TEXTS:
+            return Type(name, numbers=numbers, words=self._collation())
+        if token.text.upper() in ("TIMESTAMP", "TIME") and self._has("WITHOUT", "TIME", "ZONE"):
+            return Type("TIMESTAMP_NTZ") if name == "TIMESTAMP" else Type(name, numbers=numbers)
+        if token.text.upper() == "TIMESTAMP":
+            self._has("WITH", "LOCAL", "TIME", "ZONE")
+        return Type(name, numbers=numbers)
+
+    def _collation(self) -> str:
+        if not self._has("COLLATE"):
+            return ""
+        parts: list[str] = []
+        while not parts or self._has("."):
+            if self._next.kind not in ("word", "quoted"):
+                raise DdlError(f"a collation is missing before {self._next.text}", self._next.at)
+            parts.append(self._take().text)
+        return f"COLLATE {'.'.join(parts)}"
 
     def _nested(self, name: str) -> Type:
         self._expect("<", name)
         if name == "STRUCT":
-            fields = () if self._next.text == ">" else self.columns(colon=True)
+            fields = () if self._next.text == ">" else self._columns()
             self._expect(">", "the fields of STRUCT")
             return Type(name, fields=fields)
         parts = [self._type()]
@@ -256,22 +260,12 @@ class _Reader:
             token = self._take()
             if not (token.text.isascii() and token.text.isdecimal()):
                 raise DdlError(f"a number is missing before {token.text}", token.at)
-            numbers.append(int(token.text[:9]))
+            numbers.append(int(token.text.lstrip("0")[:9] or 0))
         self._expect(")", str(numbers[-1]))
         return tuple(numbers)
 
 
-def _until_blank(tokens: list[_Token]) -> str:
-    """The texts of tokens that stand side by side."""
-    text, end = "", tokens[0].at
-    for token in tokens:
-        if token.at != end or token.kind not in ("word", "sign") or token.text in ",:<>()":
-            break
-        text, end = text + token.text, token.at + len(token.text)
-    return text
-
-
-def _check(name: str, numbers: tuple[int, ...], token: _Token) -> None:
+def _check(name: str, numbers: tuple[int, ...], token: Token) -> None:
     if name in _LENGTHS and not numbers:
         raise DdlError(f"{token.text} needs its length in brackets; or write STRING", token.at)
     if name not in _TYPES:

@@ -8,12 +8,11 @@ from mainstem.errors import Problem
 from mainstem.language.analysis.occurrences import occurrence_names
 from mainstem.language.analysis.source_columns import column_types, complete_names, decoded_columns
 from mainstem.language.loading.shape_validation import nearest_of
+from mainstem.language.model.sources import Source
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
 
-_TIMES: Final = ("TIMESTAMP", "STRUCT")
-"""How types of event time begin: of times, and of windows."""
 _NO_RECORDS: Final = (
     "maxFuture needs a source with decode; leave it out, or use an expectation of a view: "
     "expect: at <= current_timestamp() + INTERVAL 1 HOUR"
@@ -82,8 +81,7 @@ def watermarks(context: Context) -> Iterator[Problem]:
             name = source.watermark.column
             message = f"the source has no column {name!r}{nearest_of(name, known)}"
             yield context.problem((*path, "column"), message, reasons.UNKNOWN_COLUMN)
-        kind = column_types(source).get(source.watermark.column.lower(), "TIMESTAMP")
-        if not kind.startswith(_TIMES):
+        if (kind := _declared(context, source, source.watermark.column)) is not None and not _is_time(kind):
             message = f"{source.watermark.column!r} is of type {kind}, and event time is a TIMESTAMP; declare it as one in the schema"
             yield context.problem((*path, "column"), message, reasons.WATERMARK_NOT_ALLOWED)
     for index, view in enumerate(context.spec.views):
@@ -94,6 +92,19 @@ def watermarks(context: Context) -> Iterator[Problem]:
             yield context.problem(
                 ("views", index, "watermark", "maxFuture"), _NO_RECORDS, reasons.FIELD_NOT_ALLOWED
             )
+
+
+def _declared(context: Context, source: Source, column: str) -> str | None:
+    """The type of a column by the document, where its schema decides it."""
+    if source.spark or context.has_conf(
+        "spark.sql.caseSensitive"
+    ):  # a connector decides, or two names differ in case
+        return None
+    return column_types(source).get(column.lower())
+
+
+def _is_time(kind: str) -> bool:
+    return kind == "TIMESTAMP" or kind.startswith("STRUCT")  # a window
 
 
 def occurrences(context: Context) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from mainstem.language.analysis.avro_schemas import record_fields
 from mainstem.language.model.sources import Source
 from mainstem.language.rules.context import Context
 from mainstem.language.sql import ddl
+from mainstem.language.sql.ddl_tokens import DdlError
 from mainstem.language.yaml.yamltext import Path
 
 
@@ -32,7 +33,11 @@ def columns(context: Context) -> Iterator[Problem]:
     for path, text, by_spark in _texts(context):
         try:
             levels = list(ddl.levels(ddl.read(text)))
-        except ddl.DdlError as error:
+        except ddl.TooDeep:
+            continue
+        except DdlError as error:
+            if '"' in text and context.has_conf("spark.sql.ansi.doubleQuotedIdentifiers"):
+                continue  # then a text in quotes is a name
             yield context.problem(path, error.message, reasons.SCHEMA_INVALID, offset=error.at)
             continue
         for level in levels if by_spark else ():
