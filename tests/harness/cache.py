@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -68,7 +68,9 @@ def keep_newest(used: Path, number: int) -> None:
     os.utime(used)
     complete = [path for path in used.parent.iterdir() if path.is_dir() and ".tmp-" not in path.name]
     for old in sorted(complete, key=lambda path: -path.stat().st_mtime)[number:]:
-        going = old.rename(old.with_name(f"{old.name}.tmp-old"))  # what is half removed counts for nothing
+        going = old.with_name(f"{old.name}.tmp-{os.getpid()}")  # what is half removed counts for nothing
+        with suppress(OSError):  # another process removes it too
+            old.rename(going)
         shutil.rmtree(going, ignore_errors=True)
 
 

@@ -1,12 +1,14 @@
 """The cache of built servers: a folder appears when its build has succeeded, whatever became of the builds before."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import IO
 
 import pytest
-from harness.cache import build_once
+from harness import cache as caches
+from harness.cache import build_once, keep_newest
 from harness.errors import HarnessError
 
 
@@ -71,3 +73,15 @@ def test_a_killed_build_is_made_again_and_leaves_no_files(cache: Path) -> None:
     assert not built.cached
     assert [path.name for path in built.path.iterdir()] == ["whole"]
     assert folders(cache) == ["tool", "tool/v1"]
+
+
+def test_a_removal_that_is_cut_off_leaves_nothing_that_counts_as_built(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [build_once("tool", key, lambda _target, _log: None).path for key in ("v1", "v2", "v3")]
+    for age, folder in enumerate(folders):
+        os.utime(folder, (age, age))
+    monkeypatch.setattr(caches.shutil, "rmtree", lambda *_, **__: None)
+    keep_newest(folders[1], 2)
+    assert [folder.exists() for folder in folders] == [False, True, True]
+    assert not build_once("tool", "v1", lambda _target, _log: None).cached
