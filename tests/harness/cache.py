@@ -63,11 +63,16 @@ def build_once(name: str, key: str, build: Callable[[Path, IO[str]], None]) -> B
     return Built(final, cached=False)
 
 
+def complete(parent: Path) -> list[Path]:
+    """The folders of all keys whose build has succeeded, those first that were used last."""
+    folders = [path for path in parent.iterdir() if path.is_dir() and ".tmp-" not in path.name]
+    return sorted(folders, key=lambda path: -path.stat().st_mtime)
+
+
 def keep_newest(used: Path, number: int) -> None:
     """Keep a folder of the cache that is used now, and so many beside it, itself included, as were used last."""
     os.utime(used)
-    complete = [path for path in used.parent.iterdir() if path.is_dir() and ".tmp-" not in path.name]
-    for old in sorted(complete, key=lambda path: -path.stat().st_mtime)[number:]:
+    for old in complete(used.parent)[number:]:
         going = old.with_name(f"{old.name}.tmp-{os.getpid()}")  # what is half removed counts for nothing
         with suppress(OSError):  # another process removes it too
             old.rename(going)

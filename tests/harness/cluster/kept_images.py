@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from harness.cache import build_once, cache_root, content_hash
+from harness.cache import build_once, cache_root, complete, content_hash
 from harness.cluster import host
 from harness.cluster.ctr import Ctr
 from harness.images import Image, layouts
@@ -74,8 +74,8 @@ def _alone() -> Iterator[Path]:
 
 def _newest() -> Path | None:
     """What was kept by a containerd of this version: another one may not read its databases."""
-    folders = (cache_root() / _NAME).glob(f"{_version()}-*/containerd")
-    return next((path for path in folders if ".tmp-" not in path.parent.name), None)
+    folders = complete(cache_root() / _NAME)
+    return next((path / "containerd" for path in folders if path.name.startswith(f"{_version()}-")), None)
 
 
 def _link(kept: Path, folder: Path) -> None:

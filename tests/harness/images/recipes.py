@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from harness import gotools, kafkajars
-from harness.cache import Built, build_once, cache_root, content_hash, keep_newest
+from harness.cache import Built, build_once, cache_root, complete, content_hash, keep_newest
 from harness.errors import HarnessError
 from harness.images import base, layouts, store
 from harness.images.image import Image
@@ -42,8 +42,8 @@ def build(name: str) -> Image:
 
 def save(images: store.Store, reference: str, target: Path) -> None:
     """Write an image into a folder of the cache that is being built."""
-    earlier = [path for path in target.parent.glob("*/layout") if ".tmp-" not in path.parent.name]
-    layouts.begin(target / "layout", max(earlier, key=lambda path: path.parent.stat().st_mtime, default=None))
+    earlier = (path / "layout" for path in complete(target.parent))
+    layouts.begin(target / "layout", next(filter(Path.exists, earlier), None))
     images.save(reference, target / "layout")
     layouts.finish(target / "layout", reference)
 

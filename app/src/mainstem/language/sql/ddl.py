@@ -24,22 +24,11 @@ _LONGER: Final = {
 }
 """Other names of types."""
 _SIMPLE: Final = frozenset(
-    (
-        *(
-            "BOOLEAN",
-            "TINYINT",
-            "SMALLINT",
-            "INT",
-            "BIGINT",
-            "FLOAT",
-            "DOUBLE",
-            "DECIMAL",
-            "STRING",
-            "BINARY",
-            "VARIANT",
-        ),
-        *("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIME", "INTERVAL", "GEOMETRY", "GEOGRAPHY", "VOID"),
-    )
+    {
+        *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"),
+        *("STRING", "BINARY", "VARIANT", "GEOMETRY", "GEOGRAPHY", "VOID"),
+        *("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIME", "INTERVAL"),
+    }
 )
 _LENGTHS: Final = frozenset({"CHAR", "VARCHAR"})
 _TEXTS: Final = _LENGTHS | {"STRING"}
@@ -208,7 +197,7 @@ class _Reader:
             raise DdlError(f"{token.text} is no type; a name with a blank needs backticks", token.at)
         _check(name, numbers, token)
         if name == "DECIMAL":
-            return Type(name, numbers=(*(numbers or (10,)), 0)[:2])
+            return Type(name, numbers=_decimal(numbers, token))
         if name in _TEXTS:
             return Type(name, numbers=numbers, words=self._collation())
         if token.text.upper() in ("TIMESTAMP", "TIME") and self._has("WITHOUT", "TIME", "ZONE"):
@@ -275,7 +264,13 @@ def _check(name: str, numbers: tuple[int, ...], token: Token) -> None:
         )
     if len(numbers) > _NUMBERS.get(name, 0):
         raise DdlError(f"{token.text} has too many numbers in brackets", token.at)
-    if name == "DECIMAL" and numbers and numbers[0] > MAX_PRECISION:
+
+
+def _decimal(numbers: tuple[int, ...], token: Token) -> tuple[int, int]:
+    """Digits and decimal places; by default 10 and 0."""
+    digits, places = (*(numbers or (10,)), 0)[:2]
+    if digits > MAX_PRECISION:
         raise DdlError(f"a DECIMAL has at most {MAX_PRECISION} digits", token.at)
-    if name == "DECIMAL" and len(numbers) == 2 and numbers[1] > numbers[0]:
-        raise DdlError(f"a DECIMAL of {numbers[0]} digits cannot have {numbers[1]} decimal places", token.at)
+    if places > digits:
+        raise DdlError(f"a DECIMAL of {digits} digits cannot have {places} decimal places", token.at)
+    return digits, places

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from mainstem.language.sql.text import comment_end
+
 
 _TOKEN: Final = re.compile(
     r"(?P<blank>[^\S\x1c-\x1f\x85]+|--(?:\\\n|[^\r\n])*)|(?P<comment>/\*)|(?P<quoted>`(?:[^`]|``)*`)"
@@ -11,7 +13,6 @@ _TOKEN: Final = re.compile(
     r"|(?P<word>\w+)|(?P<sign>.)",
     re.DOTALL,
 )
-_BRACKET: Final = re.compile(r"/\*|\*/")
 
 
 class DdlError(ValueError):
@@ -40,18 +41,12 @@ def tokens(ddl: str) -> Iterator[Token]:
     while match := _TOKEN.match(ddl, place):
         place = match.end()
         if match.lastgroup == "comment":
-            place = _end_of_comment(ddl, match.start())
+            end = comment_end(ddl, place)
+            if end is None:
+                raise DdlError("a comment does not end", match.start())
+            place = end
         elif match.lastgroup != "blank":
             yield Token(str(match.lastgroup), match.group(), match.start())
-
-
-def _end_of_comment(ddl: str, start: int) -> int:
-    depth = 0
-    for bracket in _BRACKET.finditer(ddl, start):
-        depth += 1 if bracket.group() == "/*" else -1
-        if not depth:
-            return bracket.end()
-    raise DdlError("a comment does not end", start)
 
 
 def until_blank(following: list[Token]) -> str:

@@ -89,7 +89,7 @@ def code(sql: str) -> str:
 def _end(sql: str, opener: str, start: int) -> int | None:
     """The end of the piece whose opener ends at `start`; None if the piece has no end."""
     if opener == "/*":
-        return _comment_end(sql, start)
+        return comment_end(sql, start)
     match = _CLOSERS[opener].match(sql, start)
     return match.end() if match else None
 
@@ -202,7 +202,7 @@ def _no_query(match: re.Match[str]) -> SqlRefusal:
     return SqlRefusal(message, reasons.NOT_A_QUERY, match.start(1))
 
 
-def _comment_end(sql: str, start: int) -> int | None:
+def comment_end(sql: str, start: int) -> int | None:
     """The end of a bracketed comment; comments nest. None for a comment without an end, which Spark rejects."""
     depth = 1
     for match in _BRACKETS.finditer(sql, start):

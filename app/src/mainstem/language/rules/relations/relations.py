@@ -96,9 +96,8 @@ def watermarks(context: Context) -> Iterator[Problem]:
 
 def _declared(context: Context, source: Source, column: str) -> str | None:
     """The type of a column by the document, where its schema decides it."""
-    if source.spark or context.has_conf(
-        "spark.sql.caseSensitive"
-    ):  # a connector decides, or two names differ in case
+    # A connector reads its schema as it likes, and two names may differ in case only.
+    if source.spark or context.has_conf("spark.sql.caseSensitive"):
         return None
     return column_types(source).get(column.lower())
 
