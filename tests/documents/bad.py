@@ -731,6 +731,7 @@ BAD: Final = [
             "33:35: spec.views[0].sql: 'd' has no column 'dest'; known names are Offset, offset [UnknownColumn]",
             "36:23: spec.views[1].sql: 'enriched' has no column 'time_hour'; known names are Offset, offset, airport [UnknownColumn]",
             "36:51: spec.views[1].sql: 'enriched' has no column 'carrier'; known names are Offset, offset, airport [UnknownColumn]",
+            "46:60: spec.queries[0].to[0].parquet.partitionBy[0]: 'enriched' has no column 'carrier'; known names are Offset, offset, airport [UnknownColumn]",
         ),
     ),
     Bad(

@@ -117,6 +117,19 @@ BAD_DELTA: Final = [
         DELTA,
     ),
     Bad(
+        "condition of a merge over other rows",
+        (
+            (
+                "path: /lake/silver",
+                "path: /lake/silver, merge: {keys: [id], deleteWhen: count(*) OVER () > 1}",
+            ),
+        ),
+        (
+            "14:86: spec.queries[0].to[0].delta.merge.deleteWhen: deleteWhen must not contain a window function; it is a predicate over the columns of one row; compute it in a view [NotAPredicate]",
+        ),
+        DELTA,
+    ),
+    Bad(
         "schema replaced where rows stay",
         (("path: /lake/silver", "path: /lake/silver, overwriteSchema: true"),),
         (

@@ -29,7 +29,15 @@ BAD_EXPECTATIONS: Final = [
         "expectation that asks other rows",
         (("length(value) < 80", "value IN (SELECT value FROM lines)"),),
         (
-            "12:33: spec.views[0].expectations[1].expect: an expectation must not contain a subquery; it is a predicate over the columns of one row; write a join in the view [NotAPredicate]",
+            "12:33: spec.views[0].expectations[1].expect: an expectation must not contain a subquery; it is a predicate over the columns of one row; write a join in a view [NotAPredicate]",
+        ),
+        EXPECTING,
+    ),
+    Bad(
+        "expectation that aggregates",
+        (("length(value) < 80", "max(length(value)) < 80"),),
+        (
+            "12:33: spec.views[0].expectations[1].expect: an expectation must not contain an aggregate; it is a predicate over the columns of one row; compute it in a view [NotAPredicate]",
         ),
         EXPECTING,
     ),

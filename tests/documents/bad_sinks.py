@@ -53,6 +53,58 @@ BAD_SINKS: Final = [
         SINKS,
     ),
     Bad(
+        "column of a view that is none",
+        (("upsert: {keys: [topic]}", "upsert: {keys: [topics]}"),),
+        (
+            "25:67: spec.queries[1].to[0].jdbc.upsert.keys[0]: 'counts' has no column 'topics'; did you mean 'topic'? [UnknownColumn]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "types that a table, a folder and a merge do not take",
+        (
+            (
+                "{name: raw, kafka: {connection: events, subscribe: [raw]}}",
+                "{name: raw, files: {path: /in, format: json, schema: 'id INT, m MAP<STRING, INT>, d INTERVAL DAY, b BINARY'}}",
+            ),
+            (
+                "SELECT topic, count(*) AS n FROM raw GROUP BY topic",
+                "SELECT id AS topic, count(*) AS n FROM raw GROUP BY id",
+            ),
+            (
+                "kafka: {connection: events, topic: copy, valueColumn: value}",
+                "delta: {path: /lake/table, partitionBy: [b], merge: {keys: [m], sequenceBy: id}}",
+            ),
+            ("parquet: {path: /lake/lines}", "csv: {path: /lake/lines}"),
+        ),
+        (
+            "17:11: spec.queries[0].to[0].delta: 'raw' has the column 'd' of the type INTERVAL DAY, and delta has no type INTERVAL DAY; write its length as a number, or cast it to STRING in a view [TypeNotSupported]",
+            "17:52: spec.queries[0].to[0].delta.partitionBy[0]: 'raw' has the partition column 'b' of the type BINARY, and a partition keeps text only; use hex or base64 of it in a view [PartitionTypeNotSupported]",
+            "17:71: spec.queries[0].to[0].delta.merge.keys[0]: 'raw' has the column 'm' of the type MAP<STRING, INT>, and Spark compares no MAP and no VARIANT; write to_json of it in a view [TypeNotSupported]",
+            "19:11: spec.queries[0].to[1].csv: 'raw' has the column 'm' of the type MAP<STRING, INT>, and csv has no type MAP<STRING, INT>; write to_json of it in a view [TypeNotSupported]",
+        ),
+        SINKS,
+    ),
+    Bad(
+        "columns of one name for a table, a folder and a record",
+        (
+            ("count(*) AS n FROM raw GROUP BY topic", "count(*) AS Topic FROM raw GROUP BY topic"),
+            ("copy\n      from: raw", "copy\n      from: joined"),
+            ("valueColumn: value", "key: [topic]"),
+            (
+                "  queries:",
+                "    - {name: joined, sql: SELECT * FROM raw a JOIN raw b ON a.offset = b.offset AND a.timestamp = b.timestamp}\n  queries:",
+            ),
+        ),
+        (
+            "12:52: warning: spec.views[1].sql: this join of two streams keeps every row of both sides for ever: give both streams a watermark, and the condition a range of their event times (b.time BETWEEN a.time AND a.time + INTERVAL 1 HOUR) or an equal window; the lower end bounds b, and the upper end bounds a [StateUnbounded]",
+            "18:11: spec.queries[0].to[0].kafka: 'joined' has more than one column 'key', 'offset', 'partition', 'timestamp', 'timestamptype', 'topic', 'value'; give each its own name in a view, such as b.id AS b_id, or leave it out [DuplicateColumn]",
+            "20:11: spec.queries[0].to[1].parquet: 'joined' has more than one column 'key', 'offset', 'partition', 'timestamp', 'timestamptype', 'topic', 'value'; give each its own name in a view, such as b.id AS b_id, or leave it out [DuplicateColumn]",
+            "26:11: spec.queries[1].to[0].jdbc: 'counts' has more than one column 'topic'; give each its own name in a view, such as b.id AS b_id, or leave it out [DuplicateColumn]",
+        ),
+        SINKS,
+    ),
+    Bad(
         "options that no writer has, beside a pattern that Spark refuses",
         (
             (

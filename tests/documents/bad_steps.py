@@ -56,6 +56,7 @@ def _bad(name: str, edits: tuple[tuple[str, str], ...], *problems: str) -> Bad:
 
 
 BAD_STEPS: Final = [
+    _bad("state over a column with a dot", (("user STRING, n INT, at TIMESTAMP", "user STRING, `n.1` INT, at TIMESTAMP"), ("collect_list(n)", "collect_list(`n.1`)")), "23:15: spec.views[2].state.from: PySpark passes no column with a dot in its name to code that keeps state: 'n.1'; give it another name in a view, such as n_1 [StateNotAllowed]"),
     _bad("reference without a module", (('"shop:priced"', '"priced"'),), "18:26: spec.views[0].python.function: 'priced' is not an object of a Python module, such as package.module:function [InvalidName]"),
     _bad("class that is none", (("com.example.Longest", "com/example/Longest"),), "9:21: spec.functions[1].java.class: 'com/example/Longest' is not a Java class with its package, such as com.example.Soundex [InvalidName]"),
     _bad("function twice", (("name: longest", "name: geometric"),), "8:13: spec.functions[1].name: the name 'geometric' is taken by an earlier entry of functions [DuplicateName]"),

@@ -110,6 +110,7 @@ def _both(reason: str) -> dict[str, str]:
 
 ROWS: Final = [
     # Without state.
+    Row("SELECT k, k LIKE ANY ('a%', 'b') AS matches FROM a"),
     Row("SELECT k FROM a"),
     Row("SELECT k FROM a DISTRIBUTE BY k"),
     Row("SELECT window(ts, '1 hour') AS w, k FROM a"),

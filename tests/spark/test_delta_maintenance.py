@@ -43,13 +43,13 @@ def files(bench: DeltaBench) -> int:
 
 def test_maintenance_compacts_files_and_removes_unused_ones(bench: DeltaBench) -> None:
     for first in (0, 3, 6):
-        bench.put("t", f"SELECT id, id % 2 AS n FROM range({first}, {first + 3})")
+        bench.put("t", f"SELECT id, id % 2 AS `n.n` FROM range({first}, {first + 3})")
     old, young = bench.folder / "t" / "part-old.parquet", bench.folder / "t" / "part-young.parquet"
     for stray in (old, young):
         stray.write_bytes(b"of a writer that died")
     month_ago = old.stat().st_mtime - 30 * 86400
     os.utime(old, (month_ago, month_ago))
-    asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n"]}, "vacuum": {"retain": "7 days"}})
+    asked = graph(bench, maintenance={"optimize": {"zOrderBy": ["n.n"]}, "vacuum": {"retain": "7 days"}})
     maintenance = TableMaintenance(bench.spark, asked, Clock())
     maintenance.maintain(asked.spec.queries[0].to[0].delta)  # type: ignore[arg-type]
     assert maintenance.failures == 0

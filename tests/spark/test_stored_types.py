@@ -11,7 +11,7 @@ from deltalake import write_deltalake
 from harness.corners import CORNERS, came_back
 from harness.sampling import only
 from harness.supervisor_loop import Stage
-from mainstem.dataframes.sinks.partition_values import quote
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.stored_types import may_alter
 from mainstem.dataframes.sinks.stored_values import Stored
 from mainstem.errors import Problem, SpecInvalid

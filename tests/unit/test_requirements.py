@@ -56,7 +56,7 @@ def graph(folder: Path | str, **suspended: bool) -> Graph:
 def asked_of(document_graph: Graph) -> dict[str, list[str]]:
     """Running query -> what has to be there when it begins."""
     return {
-        query.name: [name for name, _ in required_paths(document_graph, query)]
+        query.name: [required.subject for required in required_paths(document_graph, query)]
         for query in running(document_graph)
     }
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from mainstem.log_entries import entry_numbers
@@ -44,6 +45,16 @@ class Directory:
         """Whether at least one file or directory matches the path as a glob."""
         statuses = self._system.globStatus(self._path)
         return statuses is not None and len(statuses) > 0
+
+    def matches_itself(self) -> bool:
+        """Whether the path as a glob matches the file or directory whose name it is as it stands."""
+        if not re.search(r"[][{}*?\\]", self.path):
+            return True
+        try:
+            statuses = self._system.globStatus(self._path)
+        except Py4JJavaError:  # not a valid glob
+            return False
+        return any(str(status.getPath().toString()) == self.qualified() for status in statuses or ())
 
     def modified(self) -> int:
         """Time of the last change in milliseconds."""

@@ -121,6 +121,13 @@ def _time_zone(name: str) -> str:
     return name
 
 
+def _unquoted(name: str) -> str:
+    """The name without the backticks around the whole of it, if it has them."""
+    within = name[1:-1].replace("``", "")
+    is_quoted = len(name) > 2 and name[0] == name[-1] == "`" and "`" not in within
+    return name[1:-1].replace("``", "`") if is_quoted else name
+
+
 def _as_text(value: Any) -> Any:
     """A whole number as text: like Kubernetes, a document may write `cpu: 2` instead of `cpu: "2"`."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -206,6 +213,8 @@ PythonObject = Annotated[
 JavaClass = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=255)]
 
 Column = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+EventTimeColumn = Annotated[Column, AfterValidator(_unquoted)]
+"""A column of a relation, never a field of one; a document may write it in backticks."""
 Columns = Annotated[
     tuple[Column, ...],
     Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra={"x-kubernetes-list-type": "atomic"}),

@@ -92,8 +92,8 @@ TEXT_NEEDS_ONE_COLUMN: Final = document_problem(
 )
 PARTITION_TYPE_NOT_SUPPORTED: Final = document_problem(
     "PartitionTypeNotSupported",
-    "A column of `partitionBy` has a type whose values a partition does not keep: BINARY, or TIMESTAMP in a time zone that"
-    " has an hour twice.",
+    "A column of `partitionBy` has a type whose values a partition does not keep: BINARY, ARRAY, MAP, STRUCT, VARIANT, or TIMESTAMP "
+    "in a time zone that has an hour twice.",
     "Set `timeZone: UTC`, or partition by a DATE or STRING that a view makes of the column.",
 )
 TYPE_TOO_NARROW: Final = document_problem(
@@ -104,8 +104,9 @@ TYPE_TOO_NARROW: Final = document_problem(
 )
 TYPE_NOT_SUPPORTED: Final = document_problem(
     "TypeNotSupported",
-    "A column of a PostgreSQL table does not take the type that the query has for it: a STRUCT, a MAP or a VARIANT, or a"
-    " number for a `uuid`. See [Types of a PostgreSQL table](connectors.md#types-of-a-postgresql-table).",
+    "A sink does not store a type that the query has: an ARRAY in CSV, an INTERVAL in Delta. Or a merge would compare MAPs. Or a "
+    "column of a PostgreSQL table does not take the type: a STRUCT, or a number for a `uuid`. See "
+    "[Types of a PostgreSQL table](connectors.md#types-of-a-postgresql-table).",
     "Convert the column in a view: `to_json(v)`, or a CAST.",
 )
 TIME_NEEDS_OFFSET: Final = document_problem(

@@ -101,7 +101,7 @@ PROVIDER_NOT_ALLOWED: Final = document_problem(
 STATE_NOT_ALLOWED: Final = document_problem(
     "StateNotAllowed",
     "A function of `applyInPandasWithState` stands above an aggregation or beside another such function, "
-    "or its mode does not fit the query's.",
+    "or its mode does not fit the query's. Or code that keeps state would get a column with a dot in its name.",
     "Follow the message, or use a processor, which has none of these limits.",
 )
 STREAM_NOT_ALLOWED: Final = document_problem(

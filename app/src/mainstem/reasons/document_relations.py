@@ -44,8 +44,9 @@ UNKNOWN_FUNCTION: Final = document_problem(
 )
 DUPLICATE_COLUMN: Final = document_problem(
     "DuplicateColumn",
-    "A schema has two columns of one name: Spark ignores the case of names. Or `decode.keep` names a column that the schema also has.",
-    "Rename one in the schema, or remove it from `keep`.",
+    "A schema, or what a query writes, has two columns of one name: Spark ignores the case of names. Or `decode.keep` names a "
+    "column that the schema also has.",
+    "Rename one in the schema or the view (`b.id AS b_id`), or remove it from `keep`.",
 )
 NOT_A_QUERY: Final = document_problem(
     "NotAQuery",
@@ -123,8 +124,9 @@ DEAD_LETTERS_READ_TWICE: Final = document_problem(
 )
 NOT_A_PREDICATE: Final = document_problem(
     "NotAPredicate",
-    "An expectation contains a query.",
-    "Write a predicate over one row, and do the join in the view.",
+    "An expectation or `deleteWhen` contains a query, an aggregate, a window function, or a function that makes several "
+    "rows of one.",
+    "Write a predicate over one row, and compute the rest in a view, as a column.",
 )
 QUARANTINE_UNREAD: Final = document_problem(
     "QuarantineUnread",

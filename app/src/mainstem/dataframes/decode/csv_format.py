@@ -9,6 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.decode import misfits
 from mainstem.dataframes.decode.format import UNFIT, no_text, parser_options, text_of
 from mainstem.dataframes.decode.values import is_unaltered
@@ -101,5 +102,4 @@ class CsvFormat:
 
 
 def _ddl(schema: StructType) -> str:
-    columns = [(field.name.replace("`", "``"), field.dataType.simpleString()) for field in schema.fields]
-    return ", ".join(f"`{name}` {kind}" for name, kind in columns)
+    return ", ".join(f"{quote(field.name)} {field.dataType.simpleString()}" for field in schema.fields)

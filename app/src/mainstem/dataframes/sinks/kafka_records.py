@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import BinaryType, MapType
 
+from mainstem.dataframes.column_names import resolved
 from mainstem.language.model.connectors.kafka_sink import KafkaSink
 
 
@@ -19,14 +20,16 @@ until about 1900."""
 
 def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
     """The columns that Spark's Kafka sink takes: `value`, and `key`, `topic`, `headers` if the document sets them."""
-    value = _as_kafka_value(frame, sink.value_column) if sink.value_column else _json(sink.value or ("*",))
+    value = (
+        _as_kafka_value(frame, sink.value_column) if sink.value_column else _json(frame, sink.value or ("*",))
+    )
     columns = [value.alias("value")]
     if sink.key_column:
         columns.append(_as_kafka_value(frame, sink.key_column).alias("key"))
     elif sink.key:
-        columns.append(_json(sink.key).alias("key"))
+        columns.append(_json(frame, sink.key).alias("key"))
     if sink.topic_column:
-        columns.append(F.col(sink.topic_column).cast("string").alias("topic"))
+        columns.append(F.col(resolved(frame, sink.topic_column)).cast("string").alias("topic"))
     if sink.headers:
         columns.append(_headers(frame, sink.headers).alias("headers"))
     elif sink.headers_column:
@@ -34,14 +37,15 @@ def records(frame: DataFrame, sink: KafkaSink) -> DataFrame:
     return frame.select(*columns)
 
 
-def _json(columns: tuple[str, ...]) -> Column:
-    return F.to_json(F.struct(*columns), TIME_FORMATS)
+def _json(frame: DataFrame, columns: tuple[str, ...]) -> Column:
+    return F.to_json(F.struct(*(resolved(frame, name) for name in columns)), TIME_FORMATS)
 
 
 def _as_kafka_value(frame: DataFrame, name: str) -> Column:
     """A column in the form that Kafka takes: BINARY unchanged, any other type as a string."""
-    binary = isinstance(frame.select(name).schema[0].dataType, BinaryType)
-    return F.col(name) if binary else F.col(name).cast("string")
+    column = F.col(resolved(frame, name))
+    binary = isinstance(frame.select(column).schema[0].dataType, BinaryType)
+    return column if binary else column.cast("string")
 
 
 def _headers(frame: DataFrame, headers: dict[str, str]) -> Column:
@@ -54,10 +58,11 @@ def _headers(frame: DataFrame, headers: dict[str, str]) -> Column:
 
 def _as_header_list(frame: DataFrame, name: str) -> Column:
     """A column of headers in Spark's form; a map becomes an array."""
-    if not isinstance(frame.select(name).schema[0].dataType, MapType):
-        return F.col(name)
+    column = F.col(resolved(frame, name))
+    if not isinstance(frame.select(column).schema[0].dataType, MapType):
+        return column
     return F.transform(
-        F.map_entries(F.col(name)),
+        F.map_entries(column),
         lambda entry: F.struct(
             entry["key"].cast("string").alias("key"), entry["value"].cast("binary").alias("value")
         ),

@@ -6,8 +6,8 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, StructType
 
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.failing import failing_sql
-from mainstem.dataframes.sinks.partition_values import quote
 
 
 KEY_IS_NULL: Final = "mainstem:KeyIsNull:"

@@ -19,10 +19,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField
 
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.keys import without_null_keys
-from mainstem.dataframes.sinks.partition_values import exact, quote, table_partitions
+from mainstem.dataframes.sinks.partition_values import exact, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.stored_values import as_stored
 from mainstem.dataframes.sinks.writers import BatchWriter
@@ -32,6 +33,8 @@ from mainstem.language.model.connectors.delta import DeltaSink, Merge
 MERGE_KEY_REPEATED: Final = "mainstem:MergeKeyRepeated:"
 _REMOVES: Final = "__mainstem_removes"
 _TRANSACTION: Final = "spark.databricks.delta.write.txn"
+_REPARTITION: Final = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
+"""Delta takes the name of a partition column there for a path to a field; without it, a merge writes more files."""
 _locks: Final[defaultdict[str, threading.Lock]] = defaultdict(threading.Lock)
 
 
@@ -80,7 +83,8 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     table = metadata(session, sink.path)
     if not merge.allow_null_keys:
         batch = without_null_keys(batch, merge.keys, "set merge.allowNullKeys: true")
-    rows = exact(newest(batch, merge), table_partitions(sink, table)).withColumn(_REMOVES, _removes(merge))
+    partitions = table_partitions(sink, table)
+    rows = exact(newest(batch, merge), partitions).withColumn(_REMOVES, _removes(merge))
     rows = as_stored(rows.select(*_used(fields, merge), _REMOVES), sink, table)
     if not DeltaTable.isDeltaTable(session, path):
         _create(rows.where(f"NOT {_REMOVES}").select(*names), sink.partition_by or (), path)
@@ -96,7 +100,22 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     builder = builder.whenMatchedUpdate(is_not_older, values).whenNotMatchedInsert(
         f"NOT source.{_REMOVES}", values
     )
-    builder.execute()
+    with _repartitioning(session, partitions):
+        builder.execute()
+
+
+@contextmanager
+def _repartitioning(session: SparkSession, partitions: Sequence[str]) -> Iterator[None]:
+    """A context in which a merge does not distribute its rows by partition columns whose names it does not resolve."""
+    if not any("." in name for name in partitions):
+        yield
+        return
+    before = session.conf.get(_REPARTITION, "true")
+    session.conf.set(_REPARTITION, "false")
+    try:
+        yield
+    finally:
+        session.conf.set(_REPARTITION, before or "true")
 
 
 def _used(fields: Sequence[StructField], merge: Merge) -> list[Column]:

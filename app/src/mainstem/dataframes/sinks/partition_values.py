@@ -1,4 +1,4 @@
-"""Fails a batch whose partition values would be read back as other values, and refuses types that have such values.
+"""Fails a batch whose partition values would be read back as other values.
 
 Spark and Delta keep the value of a partition column as text only: in the name of a folder, or in the log of a table.
 An empty text, and the name that Hive gives to the folder of NULL, are read back as NULL. Bytes that are not UTF-8 are
@@ -11,11 +11,11 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import BinaryType, DataType, StringType, StructField, TimestampType
+from pyspark.sql.types import BinaryType, StringType, StructField, TimestampType
 
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.failing import failing
-from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 from mainstem.language.model.connectors.delta import DeltaSink
 
 
@@ -38,18 +38,6 @@ def table_partitions(sink: DeltaSink, table: TableMetadata | None) -> tuple[str,
     if table is None or (sink.overwrite_schema and sink.partition_by):
         return sink.partition_by or ()
     return table.partitions
-
-
-def unsupported_type(kind: DataType, time_zone: str) -> str | None:
-    """Why a column of this type cannot partition a sink, and what to do; None if it can."""
-    if isinstance(kind, BinaryType):
-        return "BINARY, and a partition keeps text only; use hex or base64 of it"
-    if isinstance(kind, TimestampType) and repeats_hours(time_zone):
-        return (
-            f"TIMESTAMP, and {time_zone} has one hour of each year twice, which a partition does not distinguish; "
-            "set timeZone: UTC, or use a DATE, or a STRING that has the offset"
-        )
-    return None
 
 
 def _altered(field: StructField) -> list[tuple[Column, str]]:
@@ -79,8 +67,3 @@ def _checked(field: StructField, altered: list[tuple[Column, str]]) -> Column:
         fails = failing(PARTITION_VALUE_NOT_SUPPORTED, f"the partition column {field.name!r} has {why}")
         checked = F.when(is_altered, fails).otherwise(checked)
     return checked.alias(field.name, metadata=field.metadata)
-
-
-def quote(column: str) -> str:
-    """The name of a column as Spark's parser takes it."""
-    return "`" + column.replace("`", "``") + "`"

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from mainstem.dataframes.sinks.partition_values import quote
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.spark_types import named
 
 

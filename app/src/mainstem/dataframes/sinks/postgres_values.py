@@ -19,8 +19,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.failing import failing_sql
-from mainstem.dataframes.sinks.partition_values import quote
 from mainstem.dataframes.sinks.postgres_types import (
     MICROSECONDS,
     NO_LIMIT,

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField
 
 from mainstem.dataframes import positions
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS
-from mainstem.dataframes.sinks.partition_values import quote
 from mainstem.dataframes.spark_types import is_comparable
 from mainstem.language.model.connectors.delta import Merge
 

@@ -4,8 +4,8 @@ Some of Spark's writers would fail only in the first batch.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -17,27 +17,19 @@ from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.folder_types import in_folder
-from mainstem.dataframes.sinks.partition_values import unsupported_type
-from mainstem.dataframes.sinks.repeated_hours import has_timestamp, repeats_hours
 from mainstem.dataframes.sinks.sequence import written
 from mainstem.dataframes.sinks.stored_values import session_time_zone, stored, too_narrow
-from mainstem.dataframes.spark_types import named
+from mainstem.dataframes.spark_types import declared, has_timestamp, named
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
+from mainstem.language.analysis.repeated_hours import repeats_hours
+from mainstem.language.analysis.sink_types import DELTA_CHECKS, Unfit, repeated, unfit
 from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
 from mainstem.language.rules.connectors.datetime_patterns import has_offset
 from mainstem.language.yaml.yamltext import Path, render_path
-
-
-class _Misfit(NamedTuple):
-    """An error message, and the path of the field below the sink."""
-
-    path: Path
-    message: str
-    reason: reasons.Reason
 
 
 def types_too_narrow(graph: Graph, query: Query, frame: DataFrame, connections: Connections) -> list[Problem]:
@@ -54,23 +46,23 @@ def types_too_narrow(graph: Graph, query: Query, frame: DataFrame, connections: 
     ]
 
 
-def _of_table(sink: Sink, frame: DataFrame, connections: Connections) -> Iterator[_Misfit]:
+def _of_table(sink: Sink, frame: DataFrame, connections: Connections) -> Iterator[Unfit]:
     if sink.delta:
         session = frame.sparkSession
         table = stored(session, sink.delta, metadata(session, sink.delta.path))
         columns = StructType(written(frame, sink.delta.merge)) if sink.delta.merge else frame.schema
         for column in table.misfits(columns) if table else []:
-            yield _Misfit(("delta",), too_narrow(column), reasons.TYPE_TOO_NARROW)
+            yield Unfit(("delta",), too_narrow(column), reasons.TYPE_TOO_NARROW)
     if sink.files and (folder := in_folder(frame.sparkSession, sink.files, sink.choice())):
         for column in folder.misfits(frame.schema):
-            yield _Misfit((sink.choice(),), too_narrow(column), reasons.TYPE_TOO_NARROW)
+            yield Unfit((sink.choice(),), too_narrow(column), reasons.TYPE_TOO_NARROW)
     if sink.jdbc and sink.jdbc.delivery == "exactlyOnce":
         connection = connections.get(JdbcConnection, sink.jdbc.connection)
         in_database = database.table(frame.sparkSession, sink.jdbc, connection, frame.columns)
         for column in in_database.misfits(frame.schema):
-            yield _Misfit(("jdbc",), too_narrow(column), reasons.TYPE_TOO_NARROW)
+            yield Unfit(("jdbc",), too_narrow(column), reasons.TYPE_TOO_NARROW)
         for untaken in in_database.untaken(frame.schema):
-            yield _Misfit(("jdbc",), f"{untaken}; {untaken.remedy}", reasons.TYPE_NOT_SUPPORTED)
+            yield Unfit(("jdbc",), f"{untaken}; {untaken.remedy}", reasons.TYPE_NOT_SUPPORTED)
 
 
 def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
@@ -79,20 +71,30 @@ def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
     return [
         Problem(0, 0, render_path((*at, index, *path)), f"{query.from_!r} {message}", reason)
         for index, sink in enumerate(query.to)
-        for check in (_columns, _condition, _line, _partitions, _times, _times_of_files)
+        for check in (_columns, _repeated, _condition, _line, _types, _times, _times_of_files)
         for path, message, reason in check(sink, frame)
     ]
 
 
-def _columns(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+def _columns(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
     known = {column.lower() for column in frame.columns}
     for path, column in sink.columns():
         if column.lower() not in known and not re.search(r"[.`]", column):  # a field within a column
             message = f"has no column {column!r}{nearest_of(column, frame.columns)}"
-            yield _Misfit(path, message, reason=reasons.UNKNOWN_COLUMN)
+            yield Unfit(path, message, reason=reasons.UNKNOWN_COLUMN)
 
 
-def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+def _repeated(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
+    """Columns of one name: Spark's writers fail in the first batch, and a JSON object for Kafka would have the key twice."""
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        counts = Counter(map(str.lower, frame.columns))
+    else:
+        counts = Counter(frame.columns)
+    if unfit_names := repeated(sink, {name for name, count in counts.items() if count > 1}):
+        yield unfit_names
+
+
+def _condition(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
     """An invalid `deleteWhen`: Delta would find it only after it has created a new table."""
     text = sink.delta.merge.delete_when if sink.delta and sink.delta.merge else None
     try:
@@ -100,20 +102,18 @@ def _condition(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     except AnalysisException as error:
         why = str(error).partition("\n")[0].partition(" SQLSTATE")[0]
         at = ("delta", "merge", "deleteWhen")
-        yield _Misfit(at, f"cannot evaluate this condition: {why}", reason=reasons.INVALID_CONDITION)
+        yield Unfit(at, f"cannot evaluate this condition: {why}", reason=reasons.INVALID_CONDITION)
 
 
-def _partitions(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
-    """Partition columns of a type whose values a partition does not keep."""
-    kinds = _kinds(frame)
-    for path, column in sink.columns():
-        kind = kinds.get(column.lower()) if path[1] == "partitionBy" else None
-        if why := kind and unsupported_type(kind, session_time_zone(frame.sparkSession)):
-            message = f"has the partition column {column!r} of the type {why} in a view"
-            yield _Misfit(path, message, reason=reasons.PARTITION_TYPE_NOT_SUPPORTED)
+def _types(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
+    """Columns of types that the sink does not store, does not merge by, or does not keep in a partition."""
+    session = frame.sparkSession
+    columns = {field.name: declared(field.dataType) for field in frame.schema}
+    is_checked = session.conf.get(DELTA_CHECKS, "true") == "true"
+    yield from unfit(sink, columns, session_time_zone(session), delta_checks=is_checked)
 
 
-def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+def _times(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
     """Columns with times that a Kafka record has as a string, without an offset, in a time zone that repeats an hour."""
     time_zone = session_time_zone(frame.sparkSession)
     if sink.kafka is None or not repeats_hours(time_zone):
@@ -127,10 +127,10 @@ def _times(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
                 "each year twice; write date_format(..., \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\") or to_json in a view, "
                 "or set timeZone: UTC"
             )
-            yield _Misfit(path, message, reason=reasons.TIME_NEEDS_OFFSET)
+            yield Unfit(path, message, reason=reasons.TIME_NEEDS_OFFSET)
 
 
-def _times_of_files(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+def _times_of_files(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
     """The same for files of JSON and CSV, if the document's own format leaves the offset out."""
     if sink.files is None or sink.choice() not in ("json", "csv"):
         return
@@ -147,14 +147,14 @@ def _times_of_files(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
             f"writes the TIMESTAMP of {columns[0]!r} by the format {pattern!r} without its offset, and {time_zone} has one hour "
             "of each year twice; add XXX to the format, or set the option timeZone: UTC"
         )
-        yield _Misfit((sink.choice(), "options", name), message, reason=reasons.TIME_NEEDS_OFFSET)
+        yield Unfit((sink.choice(), "options", name), message, reason=reasons.TIME_NEEDS_OFFSET)
 
 
 def _kinds(frame: DataFrame) -> dict[str, DataType]:
     return {field.name.lower(): field.dataType for field in frame.schema}
 
 
-def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
+def _line(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
     if sink.text is None:
         return
     folders = {column.lower() for column in sink.text.partition_by or ()}
@@ -162,4 +162,4 @@ def _line(sink: Sink, frame: DataFrame) -> Iterator[_Misfit]:
     if [type(field.dataType) for field in fields] != [StringType]:
         columns = ", ".join(f"{field.name} {named(field.dataType)}" for field in fields) or "none"
         message = f"has the columns {columns}, but a text sink writes exactly one STRING column; select it in a view"
-        yield _Misfit(("text",), message, reason=reasons.TEXT_NEEDS_ONE_COLUMN)
+        yield Unfit(("text",), message, reason=reasons.TEXT_NEEDS_ONE_COLUMN)

@@ -29,8 +29,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from mainstem.dataframes.sinks.repeated_hours import repeats_hours
 from mainstem.dataframes.spark_types import named
+from mainstem.language.analysis.repeated_hours import repeats_hours
 
 
 _INTEGERS: Final = (ByteType, ShortType, IntegerType, LongType)

@@ -21,9 +21,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.failing import failing
-from mainstem.dataframes.sinks.partition_values import quote
 from mainstem.dataframes.sinks.stored_types import (
     TABLE,
     Evolves,

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from mainstem.dataframes import positions
+from mainstem.dataframes import column_names, positions
 from mainstem.dataframes.decode import decoding, file_records, schemas
 from mainstem.dataframes.options import connector, delta, kafka, source_options
 from mainstem.dataframes.options.connections import Connections
@@ -111,7 +111,7 @@ def with_watermark(frame: DataFrame, watermark: Watermark | None, occurrence: st
     """
     if watermark is None:
         return frame
-    frame = frame.withWatermark(watermark.column, interval(watermark.delay))
+    frame = frame.withWatermark(column_names.quote(watermark.column), interval(watermark.delay))
     return (
         frame.observe(f"{OBSERVED}{occurrence}", F.count(F.lit(1)).alias("rows"))
         if frame.isStreaming
@@ -184,7 +184,7 @@ def _in_order(rows: DataFrame, declared: list[str]) -> DataFrame:
     """The columns of a schema in its order, then those of other folders: Spark moves the columns of folders to the end."""
     known = {name.lower() for name in declared}
     names = [*declared, *(name for name in rows.columns if name.lower() not in known)]
-    return rows.select(*(F.col(f"`{name.replace('`', '``')}`") for name in names))
+    return rows.select(*(F.col(column_names.quote(name)) for name in names))
 
 
 @open_stream.register

@@ -6,9 +6,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from mainstem import reasons
 from mainstem.dataframes.user_code import code, signatures
 from mainstem.dataframes.user_code.group_state import TypedStateFunction
 from mainstem.dataframes.user_code.stateful import TypedProcessor
+from mainstem.errors import Problem, SpecInvalid
+from mainstem.language.analysis import stateful_columns
 from mainstem.language.model.views import Deduplicate, PythonStep, Stateful
 
 
@@ -44,7 +47,9 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
 
     Raises:
         NotReady: the code does not exist, or the processor's class cannot be instantiated.
+        SpecInvalid: the name of a column has a dot.
     """
+    _check_names(view, inputs[0])
     where = f"view {view!r}"
     mode = step.output_mode or output_mode
     groups, rows = inputs[0].groupBy(*step.keys), StructType.fromDDL(step.schema_)
@@ -65,3 +70,9 @@ def stateful(view: str, step: Stateful, inputs: list[DataFrame], output_mode: st
         inputs[1].groupBy(*step.keys) if step.initial_state else None,
         step.event_time_column or "",
     )
+
+
+def _check_names(view: str, rows: DataFrame) -> None:
+    if message := stateful_columns.unsupported(rows.columns):
+        problem = Problem(0, 0, "spec.views", f"{view!r}: {message}", reasons.STATE_NOT_ALLOWED)
+        raise SpecInvalid([problem])

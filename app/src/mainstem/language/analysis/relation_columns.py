@@ -1,6 +1,5 @@
 """Finds the columns of a document's relations that are known without Spark."""
 
-from dataclasses import replace
 from typing import Final
 
 from mainstem.language.analysis.graph import Graph
@@ -8,7 +7,7 @@ from mainstem.language.analysis.source_columns import column_names, ddl_columns
 from mainstem.language.model.sources import Source
 from mainstem.language.model.views import View
 from mainstem.language.sql.columns import Resolver, UnresolvedName
-from mainstem.language.sql.scope import UNKNOWN, ColumnSet
+from mainstem.language.sql.scope import UNKNOWN, ColumnSet, Relation, star
 
 
 DEAD_LETTERS: Final = ("raw", "topic", "partition", "offset", "file", "error", "time")
@@ -49,7 +48,7 @@ class RelationColumns:
             return ColumnSet(DEAD_LETTERS, open=False)
         if relation in graph.quarantines:
             kept = self.columns_of(graph.quarantines[relation].name)
-            return replace(kept, names=(*kept.names, *ASIDE))
+            return star([Relation("", kept), Relation("", ColumnSet(ASIDE, open=False))])
         return self._view(graph.views[relation]) if relation in graph.views else UNKNOWN
 
     def _view(self, view: View) -> ColumnSet:

@@ -30,12 +30,17 @@ def column_names(source: Source) -> list[str] | None:
 
 
 def column_types(source: Source) -> dict[str, str]:
-    """The types of a source's columns that the document declares, by lower-case name."""
+    """The types of a source's columns that the document declares, in capitals, by lower-case name."""
+    return {column.name.lower(): str(column.type).upper() for column in declared_columns(source)}
+
+
+def declared_columns(source: Source) -> tuple[Column, ...]:
+    """The columns of a source that the document declares with their types."""
     decode = source.decoding
     structured = (decode.json_ or decode.csv) if decode else None
     declared = source.connector.columns()
     ddl = structured.schema_ if structured else declared.ddl if declared and not source.decode else None
-    return {name.lower(): kind for name, kind in (ddl_types(ddl) or {}).items()} if ddl else {}
+    return (_read(ddl) or ()) if ddl else ()
 
 
 def decoded_columns(decode: Decode) -> list[str] | None:

@@ -74,6 +74,13 @@ class Sink(Model):
         return self.connector if isinstance(self.connector, FileSink) else None
 
     @property
+    def stores_names(self) -> bool:
+        """Whether the sink stores the columns of a row by their names, so that a name can be there only once."""
+        if self.kafka:
+            return self.kafka.value_column is None and self.kafka.value in (None, ("*",))
+        return bool(self.folder or self.jdbc) and not self.text
+
+    @property
     def folder(self) -> DeltaSink | FileSink | None:
         """The settings of a sink with a path, which is a Delta table or a folder of files; None for other sinks."""
         return self.delta or self.files

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Final
 
-from mainstem.language.base import Column, Duration, Identifier, Model
+from mainstem.language.base import Duration, EventTimeColumn, Identifier, Model
 from mainstem.language.model.connectors.custom import SparkSource
 from mainstem.language.model.connectors.delta import DeltaSource
 from mainstem.language.model.connectors.file_source import FilesSource
@@ -20,7 +20,7 @@ from mainstem.language.model.decode import Decode
 class Watermark(Model):
     """How late a row may be, by its event time."""
 
-    column: Column
+    column: EventTimeColumn
     """Event-time column, of type TIMESTAMP."""
     delay: Duration
     """Stateful operators may drop rows that are older than the newest event time minus this delay."""

@@ -22,6 +22,8 @@ def is_aggregate(node: exp.Expr, declared: Collection[str] = ()) -> bool:
     """
     if isinstance(node, WRAPPED):
         return is_aggregate(node.this, declared)
-    if isinstance(node, exp.Any):  # a function, or a comparison with the rows of a query
-        return not isinstance(node.this.unnest(), exp.Query)
+    if isinstance(node, exp.Any):  # a function, or a comparison with the rows of a query or with patterns
+        return not isinstance(node.this.unnest(), exp.Query) and not isinstance(
+            node.parent, (exp.Like, exp.ILike)
+        )
     return isinstance(node, exp.AggFunc) or called(node) in AGGREGATES or called(node) in declared

@@ -85,5 +85,38 @@ BUILTINS: Final = frozenset(_NAMES.split())
 """The functions of Spark 4.2 by `SHOW SYSTEM FUNCTIONS`; a test compares them with Spark."""
 AGGREGATES: Final = frozenset(_AGGREGATES.split())
 """Those that aggregate, by the registry of Spark 4.2; a test compares them with it."""
+GENERATORS: Final = frozenset(
+    [
+        "explode",
+        "explode_outer",
+        "posexplode",
+        "posexplode_outer",
+        "inline",
+        "inline_outer",
+        "stack",
+        "json_tuple",
+        "variant_explode",
+        "variant_explode_outer",
+    ]
+)
+"""Those that make several rows of one."""
+CASTS: Final = frozenset(
+    [
+        "bigint",
+        "binary",
+        "boolean",
+        "date",
+        "decimal",
+        "double",
+        "float",
+        "int",
+        "smallint",
+        "string",
+        "time",
+        "timestamp",
+        "tinyint",
+    ]
+)
+"""Those that cast; Spark gives their result the name of the column."""
 GRAMMAR: Final = frozenset(["timediff", "timestampadd", "timestampdiff", "try_cast"])
 """Functions of Spark's grammar, which `SHOW SYSTEM FUNCTIONS` does not list."""

@@ -4,12 +4,13 @@ Spark decides about names of relations that may have unknown columns, and about 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlglot import exp
 
+from mainstem.language.sql.projections import aliases, lateral_view, projected, renamed
 from mainstem.language.sql.scope import UNKNOWN, ColumnSet, Lookup, Relation, Scope, star
 
 
@@ -25,14 +26,6 @@ _MOST_FAULTS: Final = 100
 _UNITS: Final = re.compile(
     r"(year|quarter|month|week|day|dayofyear|hour|minute|second|milli(second)?|micro(second)?|nano(second)?)s?"
 )
-_UNNAMED: Final = (exp.Func, exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In, exp.Is, exp.Paren)
-"""Expressions to which Spark gives a name that is not a plain word, if the text does not name them."""
-_MANY: Final = frozenset(
-    f"{name}{outer}"
-    for name in ("explode", "posexplode", "inline", "stack", "json_tuple", "variant_explode", "window")
-    for outer in ("", "_outer")
-) | {"session_window"}
-"""Functions whose results have column names of their own."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +76,12 @@ class Resolver:
             return self._select(tree, ctes, outer)
         if isinstance(tree, exp.SetOperation):
             left, right = (self._query(side, ctes, outer) for side in (tree.this, tree.expression))
-            return ColumnSet(left.names, open=left.open or right.open or bool(tree.args.get("by_name")))
+            is_open = left.open or right.open or bool(tree.args.get("by_name"))
+            return ColumnSet(left.names, is_open, repeated=left.repeated)
         if isinstance(tree, (exp.Subquery, exp.Table)):
             scope = Scope(outer=outer)
             self._from(tree, scope, ctes)
-            return star(scope.relations)
+            return scope.starred()
         return UNKNOWN
 
     def _with(
@@ -98,7 +92,7 @@ class Resolver:
             if clause.args.get("recursive"):
                 ctes = {**ctes, name: UNKNOWN}
             columns = self._query(cte.this, ctes, outer)
-            ctes = {**ctes, name: UNKNOWN if clause.args.get("recursive") else _renamed(cte, columns)}
+            ctes = {**ctes, name: UNKNOWN if clause.args.get("recursive") else renamed(cte, columns)}
         return ctes
 
     def _select(self, select: exp.Select, ctes: Mapping[str, ColumnSet], outer: Scope | None) -> ColumnSet:
@@ -109,27 +103,28 @@ class Resolver:
         self._joins(select, scope, ctes)
         for lateral in select.args.get("laterals") or ():
             self._expressions([lateral.this], scope, ctes)
-            scope.relations.append(_lateral(lateral))
+            scope.relations.append(lateral_view(lateral))
         if select.args.get("pivots"):
             scope.relations = [Relation(relation.alias, UNKNOWN) for relation in scope.relations]
         where = select.args.get("where")
         self._expressions([where] if where else [], scope, ctes)
-        scope.aliases = frozenset(_aliases(select.expressions))
+        scope.aliases = frozenset(aliases(select.expressions))
         self._expressions(select.expressions, scope, ctes)
         scope.ambiguous = False  # a name may now be one of the SELECT list
         later = (
             select.args.get(key) for key in ("group", "having", "sort", "order", "cluster", "distribute")
         )
         self._expressions([clause for clause in later if clause is not None], scope, ctes)
-        return _projected(select.expressions, scope)
+        return projected(select.expressions, scope)
 
     def _from(self, item: exp.Expr, scope: Scope, ctes: Mapping[str, ColumnSet]) -> None:
         """Add the relations of an item of the FROM clause, including its joins."""
         if isinstance(item, exp.Subquery) and isinstance(item.this, (exp.Table, exp.Subquery)):
             inner = Scope(outer=scope.outer)
             self._from(item.this, inner, ctes)
-            added = [Relation(item.alias.lower(), star(inner.relations))] if item.alias else inner.relations
+            added = [Relation(item.alias.lower(), inner.starred())] if item.alias else inner.relations
             scope.merged |= inner.merged
+            scope.natural |= inner.natural
         elif isinstance(item, exp.Subquery):
             added = [Relation(item.alias.lower(), self._query(item.this, ctes, scope.outer))]
         elif isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier):
@@ -137,13 +132,13 @@ class Resolver:
             known = UNKNOWN if item.db else ctes[name] if name in ctes else self._lookup(name)
             added = [Relation((item.alias or item.name).lower(), known)]
         elif isinstance(item, exp.Lateral):
-            added = [_lateral(item)]
+            added = [lateral_view(item)]
         else:
             added = [Relation(item.alias.lower(), UNKNOWN)]
         if item.args.get("pivots"):
             added = [Relation(item.alias.lower() or relation.alias, UNKNOWN) for relation in added]
         else:
-            added = [Relation(relation.alias, _renamed(item, relation.columns)) for relation in added]
+            added = [Relation(relation.alias, renamed(item, relation.columns)) for relation in added]
         scope.relations += added
         self._joins(item, scope, ctes)
 
@@ -156,7 +151,7 @@ class Resolver:
                 self._using(name, left, right)
                 scope.merged.add(name.name.lower())
             if join.args.get("method"):  # NATURAL: only Spark knows which columns it merges
-                scope.ambiguous = False
+                scope.ambiguous, scope.natural = False, True
             self._expressions([join.args["on"]] if join.args.get("on") else [], scope, ctes)
             if str(join.args.get("kind") or "").upper() in ("SEMI", "ANTI"):
                 scope.relations = left
@@ -240,56 +235,3 @@ def _parameters(column: exp.Expr) -> set[str]:
 def _is_unit(column: exp.Column) -> bool:
     """Whether a column may be the unit of time in the arguments of a function: dateadd(DAY, 1, at)."""
     return _UNITS.fullmatch(column.name.lower()) is not None and isinstance(column.parent, exp.Func)
-
-
-def _renamed(tree: exp.Expr, columns: ColumnSet) -> ColumnSet:
-    alias = tree.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.columns:
-        return ColumnSet(tuple(name.name for name in alias.columns), open=False)
-    return columns
-
-
-def _lateral(lateral: exp.Expr) -> Relation:
-    alias = lateral.args.get("alias")
-    name = alias.name.lower() if isinstance(alias, exp.TableAlias) else ""
-    return Relation(name, _renamed(lateral, UNKNOWN) if name else UNKNOWN)
-
-
-def _aliases(projections: Iterable[exp.Expr]) -> Iterator[str]:
-    for projection in projections:
-        if isinstance(projection, exp.Aliases):
-            yield from (name.name.lower() for name in projection.expressions)
-        elif isinstance(projection, exp.Alias):
-            yield projection.alias.lower()
-
-
-def _projected(projections: Iterable[exp.Expr], scope: Scope) -> ColumnSet:
-    """The columns of a SELECT list."""
-    return star(Relation("", _projection(projection, scope)) for projection in projections)
-
-
-def _projection(projection: exp.Expr, scope: Scope) -> ColumnSet:
-    if isinstance(projection, exp.Alias):
-        return ColumnSet((projection.alias,), open=False)
-    if isinstance(projection, exp.Aliases):
-        return ColumnSet(tuple(name.name for name in projection.expressions), open=False)
-    if isinstance(projection, exp.Star):
-        return _excepted(projection, star(scope.relations))
-    if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star):
-        wanted = projection.table.lower()
-        owners = [relation for relation in scope.relations if relation.alias == wanted]
-        columns = owners[0].columns if len(owners) == 1 and len(projection.parts) == 2 else UNKNOWN
-        return _excepted(projection.this, columns)
-    if isinstance(projection, exp.Column) and isinstance(projection.this, exp.Identifier):
-        return ColumnSet((projection.name,), open=False)
-    called = str(projection.name if isinstance(projection, exp.Anonymous) else projection.sql_name() if isinstance(projection, exp.Func) else "")  # fmt: skip
-    plain = isinstance(projection, _UNNAMED) and not isinstance(projection, (exp.Dot, exp.JSONExtract))
-    return ColumnSet((), open=not plain or called.lower() in _MANY or isinstance(projection, exp.UDTF))
-
-
-def _excepted(star: exp.Expr, columns: ColumnSet) -> ColumnSet:
-    """The columns of a star without those of EXCEPT; unknown for a star that renames or replaces columns."""
-    if star.args.get("rename") or star.args.get("replace"):
-        return ColumnSet(open=True)
-    out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
-    return replace(columns, names=tuple(name for name in columns.names if name.lower() not in out))

@@ -105,6 +105,13 @@ def has_length(column: Column) -> bool:
     return any(kind.name in _LENGTHS for kind in _within(column.type))
 
 
+def inner(kind: Type) -> Iterator[Type]:
+    """The type, and each type in it."""
+    yield kind
+    for part in (*kind.parts, *(field.type for field in kind.fields)):
+        yield from inner(part)
+
+
 def _within(kind: Type) -> Iterator[Type]:
     yield kind
     for part in kind.parts:

@@ -109,15 +109,6 @@ def _as_from(sql: str, tables: list[tuple[int, int]]) -> str:
     return sql
 
 
-def subquery(predicate: str) -> bool:
-    """Whether a predicate certainly contains a subquery; never raises."""
-    try:
-        trees = parse(f"SELECT 1 WHERE ({predicate}\n)")
-    except NotReadable:
-        return False
-    return len(trees) == 1 and sum(1 for _ in trees[0].find_all(exp.Query)) > 1
-
-
 def streamed_calls(facts: Facts, names: set[str], streaming: dict[str, bool]) -> Iterator[tuple[str, int]]:
     """Calls of the named functions in a SELECT that certainly reads a stream: (name, offset)."""
     for call in facts.tree.find_all(exp.Anonymous) if facts.tree is not None else ():

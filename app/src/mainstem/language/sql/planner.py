@@ -190,7 +190,8 @@ def _grouped(select: exp.Select, below: Node, scope: _Scope) -> Node:
     calls = [call for call in own_expressions(select, exp.Func) if call.find_ancestor(exp.Window) is None]
     if group is None and not any(map(is_aggregate, calls)):
         doubtful = any(isinstance(call, exp.Anonymous) and called(call) not in _PLAIN for call in calls)
-        doubtful = doubtful or select.args.get("having") is not None or any(own_expressions(select, exp.Any))
+        doubtful = doubtful or select.args.get("having") is not None
+        doubtful = doubtful or any(map(is_aggregate, own_expressions(select, exp.Any)))
         return unknown(below, streams=below.streams, events=below.events) if doubtful else below
     keys = [] if group is None else list(grouping_keys(select, group))
     end = next((key for key in keys if is_window_end(key, below.events, below.ends)), None)

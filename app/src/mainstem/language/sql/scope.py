@@ -3,8 +3,9 @@
 Spark knows more columns than are known without it, so a relation is `open` if it may have further columns.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Final
@@ -18,11 +19,13 @@ class ColumnSet:
         names: the columns that it certainly has, as written.
         open: whether it may have further columns.
         flat: whether no further column is a struct, because fields of a struct look like columns of a relation.
+        repeated: the names, in lower case, that it certainly has more than once.
     """
 
     names: tuple[str, ...] = ()
     open: bool = True
     flat: bool = False
+    repeated: frozenset[str] = frozenset()
 
     @cached_property
     def folded(self) -> frozenset[str]:
@@ -50,6 +53,7 @@ class Scope:
     Attributes:
         relations: the relations of the FROM clause that are read so far.
         merged: columns that USING has merged.
+        natural: whether a NATURAL join has merged columns, which only Spark knows.
         aliases: names of the SELECT list.
         outer: the scope of the outer query.
         ambiguous: whether a name that two relations have is an error.
@@ -57,6 +61,7 @@ class Scope:
 
     relations: list[Relation] = field(default_factory=list)
     merged: set[str] = field(default_factory=set)
+    natural: bool = False
     aliases: frozenset[str] = frozenset()
     outer: "Scope | None" = None
     ambiguous: bool = True
@@ -82,6 +87,11 @@ class Scope:
         """The names of the relations in the FROM clause."""
         return tuple(relation.alias for relation in self.relations)
 
+    def starred(self) -> ColumnSet:
+        """What a star stands for."""
+        columns = star(self.relations)
+        return replace(columns, repeated=frozenset() if self.natural else columns.repeated - self.merged)
+
     def known(self, *, relations: bool = False) -> tuple[str, ...]:
         """The known columns, and with `relations` also the names of the relations."""
         own = [name for relation in self.relations for name in relation.columns.names]
@@ -94,6 +104,12 @@ def star(relations: Iterable[Relation]) -> ColumnSet:
     """The columns of several relations side by side."""
     columns = [relation.columns for relation in relations]
     names = dict.fromkeys(name for each in columns for name in each.names)
+    counts = Counter(name for each in columns for name in each.folded)
     return ColumnSet(
-        tuple(names), any(each.open for each in columns), all(each.flat or not each.open for each in columns)
+        tuple(names),
+        any(each.open for each in columns),
+        all(each.flat or not each.open for each in columns),
+        frozenset(name for name, count in counts.items() if count > 1).union(
+            *(each.repeated for each in columns)
+        ),
     )

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from mainstem import logs
+from mainstem.dataframes.column_names import quote, resolved
 from mainstem.dataframes.sinks.merge import absolute_path, exclusive
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.base import seconds
@@ -125,10 +126,9 @@ class TableMaintenance:
         """Set the retention of deleted files as a property of the table, which is the only setting that Delta obeys."""
         interval = f"interval {int(seconds(vacuum.retain))} seconds"
         if table.detail().first()["properties"].get(_RETENTION) != interval:
-            quoted_path = path.replace("`", "``")
             with exclusive(path):
                 session_by_path(self._session).sql(
-                    f"ALTER TABLE delta.`{quoted_path}` SET TBLPROPERTIES ('{_RETENTION}' = '{interval}')"
+                    f"ALTER TABLE delta.{quote(path)} SET TBLPROPERTIES ('{_RETENTION}' = '{interval}')"
                 )
 
     def _log_failure(self, path: str, error: Exception) -> None:
@@ -147,7 +147,8 @@ class TableMaintenance:
 
 def _optimize(table: Any, optimize: Optimize) -> None:
     if optimize.z_order_by:
-        table.optimize().executeZOrderBy(*optimize.z_order_by)
+        rows = table.toDF()
+        table.optimize().executeZOrderBy(*(resolved(rows, name) for name in optimize.z_order_by))
     else:
         table.optimize().executeCompaction()
 

@@ -1,5 +1,6 @@
 """Checks whether the inputs of queries exist: a query without an end waits for a missing input, a bounded query fails."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
@@ -68,13 +69,28 @@ def waits(graph: Graph, query: Query) -> bool:
     return not graph.ends(query) or bool(writers(graph, query))
 
 
-def required_paths(graph: Graph, query: Query) -> Iterator[tuple[str, str]]:
-    """The input paths that must exist at the start of the query, because it does not wait; each with its source."""
+class RequiredPath(NamedTuple):
+    """An input path that must exist at the start of a query.
+
+    Attributes:
+        subject: the source that reads it.
+        path: the path in the document.
+        is_glob: whether the reader takes `*`, `[` and the like for a glob; Delta takes a path as it stands.
+    """
+
+    subject: str
+    path: str
+    is_glob: bool
+
+
+def required_paths(graph: Graph, query: Query) -> Iterator[RequiredPath]:
+    """The input paths that must exist at the start of the query, because it does not wait."""
     if waits(graph, query):
         return
     for source in graph.sources_of(query.from_):
         if path := path_of(source):
-            yield f"source {source.name!r}", path
+            is_glob = not isinstance(source.connector, DeltaSource | DeltaTable)
+            yield RequiredPath(f"source {source.name!r}", path, is_glob)
 
 
 class Inputs:
@@ -190,9 +206,10 @@ def _table_of_files(table: CsvTable | JsonTable | SchemalessTable, context: Inpu
 @missing_input.register
 def _delta_table(table: DeltaSource | DeltaTable, context: InputContext) -> Absent | None:
     """The missing folder, or the missing first version; without one the folder may contain any files."""
-    if absent := _missing_path(table.path, context):
-        return absent
-    if not ask(context.subject, table.path, lambda: _has_version(context.session, table.path)):
+    if why := why_missing(context.session, context.subject, table.path, is_glob=False):
+        return Absent(reasons.PATH_NOT_FOUND, why)
+    log = Directory(context.session, table.path) / "_delta_log"
+    if not ask(context.subject, table.path, lambda: _has_version(log)):
         return Absent(reasons.PATH_NOT_FOUND, f"{context.subject}: no Delta table exists at {table.path}")
     return None
 
@@ -213,13 +230,27 @@ def _opened_table(_table: JdbcTable | SparkTable, context: InputContext) -> Abse
 
 
 def _missing_path(path: str, context: InputContext) -> Absent | None:
-    if ask(context.subject, path, lambda: Directory(context.session, path).matches()):
+    why = why_missing(context.session, context.subject, path, is_glob=True)
+    return Absent(reasons.PATH_NOT_FOUND, why) if why else None
+
+
+def why_missing(session: SparkSession, subject: str, path: str, *, is_glob: bool) -> str | None:
+    """What to report for an input path that its reader would not find; None if it finds it.
+
+    A folder whose name has the characters of a glob may exist and not match it: the reader would find nothing, or other folders.
+    """
+    folder = Directory(session, path)
+    is_there = ask(subject, path, folder.exists)
+    if is_there and is_glob and not ask(subject, path, folder.matches_itself):
+        escaped = re.sub(r"([][{}*?\\])", r"\\\1", path)
+        return f"{subject}: {path} is read as a glob, which does not match the folder of this name; write {escaped} for it"
+    if is_there or (is_glob and ask(subject, path, folder.matches)):
         return None
-    return Absent(reasons.PATH_NOT_FOUND, f"{context.subject}: nothing exists at {path}")
+    return f"{subject}: nothing exists at {path}"
 
 
-def _has_version(session: SparkSession, path: str) -> bool:
-    return (Directory(session, path) / "_delta_log/[0-9]*").matches()
+def _has_version(log: Directory) -> bool:
+    return log.exists() and any(name[0].isdigit() for name in log.names())
 
 
 def _opened(context: InputContext) -> Absent | None:

@@ -21,7 +21,7 @@ from mainstem.runtime.clients.kafka_admin import KafkaAdmin
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.preflight import table_ownership, user_modules
 from mainstem.runtime.preflight.checks import check_writable, local_folder
-from mainstem.runtime.preflight.inputs import ask, required_paths
+from mainstem.runtime.preflight.inputs import ask, required_paths, why_missing
 from mainstem.runtime.spark import secrets
 
 
@@ -90,9 +90,10 @@ def _unready(graph: Graph, check: Callable[[Query], None]) -> dict[str, NotReady
 def _on_this_machine(graph: Graph, query: Query) -> None:
     user_modules.check_installed(graph, query)
     secrets.check_complete(graph, query)
-    for subject, path in (*required_paths(graph, query), *_jars(graph, query)):
+    needed = ((required.subject, required.path) for required in required_paths(graph, query))
+    for subject, path in (*needed, *_jars(graph, query)):
         if (local := local_folder(path)) and not local.exists():
-            raise _path_not_found(subject, path)
+            raise NotReady(f"{subject}: nothing exists at {path}", reason=reasons.PATH_NOT_FOUND)
     for subject, path in _outputs(query):
         check_writable(subject, path)
 
@@ -120,9 +121,11 @@ class _Asker:
     def ask(self, query: Query) -> None:
         """Raise `NotReady` if the query lacks something."""
         self._make_topics(query)
-        for subject, path in required_paths(self._graph, query):
-            if path not in self._existing and not ask(subject, path, Directory(self._session, path).matches):
-                raise _path_not_found(subject, path)
+        for subject, path, is_glob in required_paths(self._graph, query):
+            if path in self._existing:
+                continue
+            if why := why_missing(self._session, subject, path, is_glob=is_glob):
+                raise NotReady(why, reason=reasons.PATH_NOT_FOUND)
             self._existing.add(path)
         for subject, path in _outputs(query):
             ask(subject, path, Directory(self._session, path).exists)
@@ -137,7 +140,9 @@ class _Asker:
     def _refuse_files(self, subject: str, path: str) -> None:
         """Refuse a folder with files and without a table: the first batch would make them part of the table's folder."""
         folder = Directory(self._session, path)
-        if ask(subject, path, lambda: (folder / "*").matches() and not (folder / "_delta_log").exists()):
+        if ask(
+            subject, path, lambda: folder.exists() and folder.names() and not (folder / "_delta_log").exists()
+        ):
             raise NotReady(
                 f"{subject}: the folder {path} has files, and no Delta table",
                 reason=reasons.SINK_FOLDER_TAKEN,
@@ -157,10 +162,6 @@ class _Asker:
             for topic in missing:
                 ask(subject, topic, partial(admin.make, topic))
                 self._topics[name].add(topic)
-
-
-def _path_not_found(subject: str, path: str) -> NotReady:
-    return NotReady(f"{subject}: nothing exists at {path}", reason=reasons.PATH_NOT_FOUND)
 
 
 def _topics(query: Query, connection: str) -> set[str]:

@@ -10,7 +10,6 @@ from mainstem.language.base import seconds
 from mainstem.language.model.connectors.delta import DeltaSink, DeltaSource
 from mainstem.language.model.queries import Query
 from mainstem.language.rules.context import Context
-from mainstem.language.sql.text import forbidden_calls
 from mainstem.language.yaml.yamltext import Path
 
 
@@ -60,15 +59,6 @@ def merges(context: Context) -> Iterator[Problem]:
                 yield context.problem(
                     (*path, "merge", "exceptColumns", index), message, reasons.FIELDS_CONFLICT
                 )
-
-
-def conditions(context: Context) -> Iterator[Problem]:
-    """The condition of a merge calls no function that can run arbitrary code of the JVM."""
-    for path, _, sink in _sinks(context):
-        text = sink.merge.delete_when if sink.merge else None
-        for refusal in forbidden_calls(text) if text else ():
-            at: Path = (*path, "merge", "deleteWhen")
-            yield context.problem(at, refusal.message, refusal.reason, offset=refusal.offset)
 
 
 def schemas(context: Context) -> Iterator[Problem]:

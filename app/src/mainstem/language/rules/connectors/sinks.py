@@ -1,11 +1,13 @@
 """Rules for the fields of a sink, and for the sinks of one query together."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from mainstem import reasons
 from mainstem.errors import Problem
-from mainstem.language.analysis.source_columns import complete_names
+from mainstem.language.analysis import sink_types
+from mainstem.language.analysis.source_columns import complete_names, declared_columns
 from mainstem.language.loading.shape_validation import nearest_of, show
 from mainstem.language.model.sinks import Sink
 from mainstem.language.rules.context import Context
@@ -56,24 +58,62 @@ def databases(context: Context) -> Iterator[Problem]:
 
 
 def columns(context: Context) -> Iterator[Problem]:
-    """If a query reads a source directly, the columns that its sinks name are columns of the source."""
+    """The columns that sinks name are columns of the query's relation, if those are known."""
     for at, sink in _sinks(context):
-        source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
-        known = complete_names(source) if source else None
-        if source is None or known is None:
+        relation = context.spec.queries[int(at[1])].from_
+        known = _known(context, relation)
+        if known is None:
             continue
         folded = {name.lower() for name in known}
         for path, column in sink.columns():
-            if column.lower() not in folded and not {".", "`"} & set(column):
-                message = f"{source.name!r} has no column {column!r}{nearest_of(column, known)}"
+            if column.lower() not in folded and re.fullmatch(
+                r"\w+", column
+            ):  # else a field, or an expression without a name
+                message = f"{relation!r} has no column {column!r}{nearest_of(column, known)}"
                 yield context.problem((*at, *path), message, reasons.UNKNOWN_COLUMN)
+
+
+def repeated(context: Context) -> Iterator[Problem]:
+    """No two columns have one name where a sink stores columns by their names."""
+    if context.has_conf("spark.sql.caseSensitive"):
+        return
+    for at, sink in _sinks(context):
+        relation = context.spec.queries[int(at[1])].from_
+        if unfit_names := sink_types.repeated(sink, context.columns.columns_of(relation).repeated):
+            message = f"{relation!r} {unfit_names.message}"
+            yield context.problem((*at, *unfit_names.path), message, unfit_names.reason, key=True)
+
+
+def types(context: Context) -> Iterator[Problem]:
+    """If a query reads a source directly, its sinks can store, merge and partition by the types that the document declares."""
+    for at, sink in _sinks(context):
+        query = context.spec.queries[int(at[1])]
+        source = context.graph.sources.get(query.from_)
+        # A connector reads its schema as it likes, and two names may differ in case only.
+        if source is None or source.spark or context.has_conf("spark.sql.caseSensitive"):
+            continue
+        columns = {column.name: column.type for column in declared_columns(source)}
+        checks = not context.has_conf(sink_types.DELTA_CHECKS)
+        for path, message, reason in sink_types.unfit(
+            sink, columns, context.spec.time_zone, delta_checks=checks
+        ):
+            yield context.problem(
+                (*at, *path), f"{query.from_!r} {message}", reason, key=path == (sink.choice(),)
+            )
+
+
+def _known(context: Context, relation: str) -> list[str] | None:
+    """The columns of a relation, or None if only Spark knows all of them."""
+    if source := context.graph.sources.get(relation):
+        return complete_names(source)
+    columns = context.columns.columns_of(relation)
+    return None if columns.open else list(columns.names)
 
 
 def text(context: Context) -> Iterator[Problem]:
     """A text sink writes one column, besides the columns of `partitionBy`."""
     for at, sink in _sinks(context):
-        source = context.graph.sources.get(context.spec.queries[int(at[1])].from_)
-        known = complete_names(source) if source else None
+        known = _known(context, context.spec.queries[int(at[1])].from_) if sink.text else None
         if sink.text is None or known is None:
             continue
         folders = {name.lower() for name in sink.text.partition_by or ()}

@@ -1,25 +1,39 @@
-"""Expectations: a predicate looks at one row, and exactly one query reads the quarantined rows."""
+"""Conditions over rows, which look at one row, and quarantines: exactly one query reads the rows of each."""
 
 from collections.abc import Iterator
 
 from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.rules.context import Context
-from mainstem.language.sql.facts import subquery
+from mainstem.language.sql.predicates import SUBQUERY, beyond_a_row
 from mainstem.language.sql.text import forbidden_calls
 from mainstem.language.yaml.yamltext import Path
 
 
 def predicates(context: Context) -> Iterator[Problem]:
-    """An expectation reads no relation, and calls no function that reaches into the JVM."""
+    """A condition over rows looks at one row, and calls no function that reaches into the JVM."""
+    declared = {function.name.lower() for function in context.spec.functions if function.aggregates}
+    for path, subject, text in _predicates(context):
+        for refusal in forbidden_calls(text):
+            yield context.problem(path, refusal.message, refusal.reason, offset=refusal.offset)
+        if more := beyond_a_row(text, declared):
+            advice = "write a join in a view" if more == SUBQUERY else "compute it in a view"
+            message = (
+                f"{subject} must not contain {more}; it is a predicate over the columns of one row; {advice}"
+            )
+            yield context.problem(path, message, reasons.NOT_A_PREDICATE)
+
+
+def _predicates(context: Context) -> Iterator[tuple[Path, str, str]]:
+    """Each condition over one row: its path, what it is, and its text."""
     for index, view in enumerate(context.spec.views):
         for place, expectation in enumerate(view.expectations):
-            path: Path = ("views", index, "expectations", place, "expect")
-            for refusal in forbidden_calls(expectation.expect):
-                yield context.problem(path, refusal.message, refusal.reason, offset=refusal.offset)
-            if subquery(expectation.expect):
-                message = "an expectation must not contain a subquery; it is a predicate over the columns of one row; write a join in the view"
-                yield context.problem(path, message, reasons.NOT_A_PREDICATE)
+            yield ("views", index, "expectations", place, "expect"), "an expectation", expectation.expect
+    for index, query in enumerate(context.spec.queries):
+        for place, sink in enumerate(query.to):
+            if sink.delta and sink.delta.merge and sink.delta.merge.delete_when:
+                path: Path = ("queries", index, "to", place, "delta", "merge", "deleteWhen")
+                yield path, "deleteWhen", sink.delta.merge.delete_when
 
 
 def quarantines(context: Context) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from mainstem import reasons
 from mainstem.errors import Problem
+from mainstem.language.analysis.stateful_columns import unsupported
 from mainstem.language.model.queries import Query
 from mainstem.language.model.views import Stateful
 from mainstem.language.rules.context import Context
@@ -73,6 +74,13 @@ def _unfit(query: Query, root: Node, node: Node) -> str | None:
             "reads them; make it a processor, or split the query in two with a topic between them"
         )
     return None
+
+
+def names(context: Context) -> Iterator[Problem]:
+    """No column that a stateful step reads has a dot in its name."""
+    for index, view in enumerate(context.spec.views):
+        if view.state and (message := unsupported(context.columns.columns_of(view.state.from_).names)):
+            yield context.problem(("views", index, "state", "from"), message, reasons.STATE_NOT_ALLOWED)
 
 
 def _of_kind(context: Context, at: Path, step: Stateful) -> Iterator[Problem]:

@@ -3,8 +3,6 @@
 from datetime import datetime
 from typing import Final
 
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
-
 
 _FUTURE_YEAR: Final = 2037
 """The last year for which every copy of the time zone database has explicit entries."""
@@ -21,14 +19,3 @@ def repeats_hours(time_zone: str) -> bool:
     except (ZoneInfoNotFoundError, ValueError):
         return False
     return len({datetime(_FUTURE_YEAR, month, 1, tzinfo=zone).utcoffset() for month in range(1, 13)}) > 1
-
-
-def has_timestamp(kind: DataType) -> bool:
-    """Whether the type is TIMESTAMP, or has a part that is."""
-    if isinstance(kind, StructType):
-        return any(has_timestamp(field.dataType) for field in kind)
-    if isinstance(kind, ArrayType):
-        return has_timestamp(kind.elementType)
-    if isinstance(kind, MapType):
-        return has_timestamp(kind.keyType) or has_timestamp(kind.valueType)
-    return isinstance(kind, TimestampType)
