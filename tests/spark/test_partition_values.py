@@ -208,7 +208,8 @@ def test_a_record_of_kafka_has_no_time_without_its_offset_where_an_hour_is_repea
 def test_files_have_no_time_without_its_offset_where_an_hour_is_repeated(
     spark: SparkSession, kind: str, options: dict[str, str], zone: str, is_refused: bool
 ) -> None:
-    columns = {"array(struct(at))": "at", "CAST(at AS DATE)": "day"}
+    time = "at" if kind == "csv" else "array(struct(at))"  # CSV has no arrays
+    columns = {time: "at", "CAST(at AS DATE)": "day"}
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", zone)
     for value, column in columns.items():

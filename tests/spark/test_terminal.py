@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from harness.driver import descendants
 from harness.java import SHORT_LIVED
+from harness.sampling import only
 from harness.waiting import eventually
 
 
@@ -100,3 +101,42 @@ def pending(pid: int, number: signal.Signals) -> bool:
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     [mask] = [line.split()[1] for line in status.splitlines() if line.startswith("ShdPnd:")]
     return bool(int(mask, 16) >> number - 1 & 1)
+
+
+@pytest.mark.S34
+@pytest.mark.parametrize("number", only((signal.SIGINT, signal.SIGTERM), (signal.SIGINT,)))
+def test_a_signal_before_spark_has_started_ends_the_run_at_once(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """The screen shows what the start waits for; the JVM and its scratch folder go, and no query has begun."""
+    (tmp_path / "ticks.yaml").write_text(DOCUMENT, encoding="utf-8")
+    (tmp_path / "tmp").mkdir()
+    screen, terminal = os.openpty()
+    command = (sys.executable, "-c", TELLING, "run", "ticks.yaml", "--cores=2")
+    with heard(number):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(tmp_path / "tmp")}
+        )  # fmt: skip
+    os.close(terminal)
+    try:
+        shown = b""
+        while b"ticks starts Spark (" not in shown:
+            shown += os.read(screen, 65536)
+        begun = eventually("the JVM begins", lambda: descendants(process.pid))
+        process.send_signal(number)
+        with suppress(OSError):  # the other end is closed
+            while True:
+                shown += os.read(screen, 65536)
+        assert ended(process, tmp_path) == 128 + number
+    finally:
+        process.kill()
+        process.wait(10)
+        os.close(screen)
+    assert shown.rstrip().endswith(b"error: interrupted")
+    assert list((tmp_path / "tmp").glob("mainstem-*")) == []
+    assert not (tmp_path / "checkpoints").exists()
+    eventually("the JVM ends with its run", lambda: not any(map(alive, begun)))
+
+
+def alive(process: int) -> bool:
+    return Path(f"/proc/{process}").exists()

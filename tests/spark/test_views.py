@@ -165,7 +165,7 @@ def test_a_user_column_may_have_the_name_file(bench: Bench) -> None:
 
 
 def test_an_unknown_key_is_rejected_before_a_table_is_created(bench: Bench) -> None:
-    document = bench.document("result: SELECT value AS shop FROM a")
+    document = bench.document("result: SELECT s.* FROM (SELECT named_struct('shop', value) AS s FROM a)")
     sink = {"name": "out", "delta": {"path": str(bench.folder / "out"), "merge": {"keys": ["SHOP", "shpo"]}}}
     document["spec"]["queries"][0] |= {"to": [sink], "outputMode": "update"}
     [read] = read_text(json.dumps(document))

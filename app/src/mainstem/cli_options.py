@@ -14,9 +14,9 @@ class Commands(click.Group):
         """Run the command. On an interrupt click itself would print an empty line and "Aborted!", with exit code 1."""
         try:
             return super().invoke(context)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             interrupts.report()
-            context.exit(interrupts.EXIT_CODE)
+            context.exit(interrupts.exit_code(interrupt))
 
 
 def _parameters(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

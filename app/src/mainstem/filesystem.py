@@ -52,7 +52,9 @@ class Directory:
             return True
         try:
             statuses = self._system.globStatus(self._path)
-        except Py4JJavaError:  # not a valid glob
+        except Py4JJavaError as error:
+            if "Illegal file pattern" not in str(error.java_exception.getMessage()):
+                raise
             return False
         return any(str(status.getPath().toString()) == self.qualified() for status in statuses or ())
 

@@ -1,4 +1,4 @@
-"""Ctrl-C before a run handles it: one line on standard error, and the exit code that shells expect."""
+"""Signals before a run handles them: one line on standard error, and the exit code that shells expect."""
 
 import os
 import signal
@@ -8,6 +8,8 @@ from typing import Final
 
 
 EXIT_CODE: Final = 128 + signal.SIGINT
+ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The signals that end a run."""
 
 
 def end_at_once() -> None:
@@ -27,10 +29,40 @@ def clean_up_first() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+class Signalled(KeyboardInterrupt):
+    """A signal ended the start of a run.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def end_the_start() -> None:
+    """Let each signal that ends a run raise `Signalled` from now on: nothing runs that would have to drain, but there is
+    something to clean up.
+    """
+    for name in ENDING:
+        if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
+            signal.signal(name, _raise)
+
+
+def exit_code(interrupt: KeyboardInterrupt) -> int:
+    """The exit code that shells expect of a process that a signal has ended."""
+    return 128 + interrupt.number if isinstance(interrupt, Signalled) else EXIT_CODE
+
+
 def report() -> None:
     """Write the line without Python's buffer, because the interrupted code may be writing to this buffer."""
     with suppress(OSError):
         os.write(2, b"error: interrupted\n")
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    raise Signalled(number)
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from mainstem import logs, reasons
+from mainstem import interrupts, logs, reasons
 from mainstem.errors import (
     DrainInterrupted,
     Fenced,
@@ -25,6 +25,7 @@ from mainstem.errors import (
 from mainstem.language.document import Document
 from mainstem.language.model.status.query_progress import QueryProgress
 from mainstem.language.requirements import running
+from mainstem.runtime import start_line
 from mainstem.runtime.clock import Clock
 from mainstem.runtime.console.reporter import Reporter, for_stream
 from mainstem.runtime.maintenance.maintenance import TableMaintenance
@@ -101,22 +102,25 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
     Args:
         document: the document to run.
         options: where and how to run.
-        stop: a `Stop` that listens already.
+        stop: a `Stop` that listens already; None ends the run at once by a signal that comes before Spark has started.
 
     Raises:
         MainstemError: the run failed; the class of the error has the exit code.
     """
-    stop = stop or Stop()
-    stop.listen()
+    has_screen = stop is None
+    if stop is None:
+        interrupts.end_the_start()
+        stop = Stop()
     reporter = options.reporter
     try:
         if options.environment.code is not None:
             user_modules.add_folder(options.environment.code)
-        unready = readiness.before_session(document.graph)
-        if unready and (options.strict or len(unready) == len(running(document.graph))):
-            raise not_ready(unready)
-        ready = readiness.suspend_unready(document, unready)
-        silent = checks.check_servers(ready.graph)
+        with start_line.shown(document.pipeline.name, "checks modules, secrets and servers"):
+            unready = readiness.before_session(document.graph)
+            if unready and (options.strict or len(unready) == len(running(document.graph))):
+                raise not_ready(unready)
+            ready = readiness.suspend_unready(document, unready)
+            silent = checks.check_servers(ready.graph)
         with session.open_session(
             ready.graph, options.environment, output=reporter.output, verbose=options.verbose
         ) as spark:
@@ -136,6 +140,8 @@ def run(document: Document, options: RunOptions, stop: Stop | None = None) -> No
                     document.problem,
                     options.clock,
                 )
+                if has_screen:
+                    reporter.changed(supervisor.statuses)  # a plan may take long
                 _run(supervisor, spark, ready, options, stop, silent, unready)
     except SpecInvalid as refused:
         raise document.located(refused) from refused.__cause__

@@ -4,6 +4,8 @@ import signal
 from types import FrameType
 from typing import Protocol
 
+from mainstem import interrupts
+
 
 class StopRequested(Protocol):
     """Whether the run has to end.
@@ -37,7 +39,7 @@ class Stop:
 
     def listen(self) -> None:
         """Take the signals; again after Spark's context is made, for pyspark takes SIGINT for itself."""
-        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for name in interrupts.ENDING:
             if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
                 signal.signal(name, self._signalled)
 

@@ -93,13 +93,11 @@ def _excepted(star: exp.Expr, columns: ColumnSet) -> ColumnSet:
         return ColumnSet(open=True)
     left_out = star.args.get("except_") or star.args.get("except") or ()
     out = {name.name.lower() for name in left_out}
-    if any(
-        isinstance(name, exp.Dot) or (isinstance(name, exp.Column) and len(name.parts) > 1)
-        for name in left_out
-    ):
-        names = tuple(
-            name for name in columns.names if name.lower() not in out
-        )  # only Spark knows which of these
-        return ColumnSet(names, open=True)
     names = tuple(name for name in columns.names if name.lower() not in out)
+    if any(map(_is_qualified, left_out)):  # only Spark knows which column it leaves out
+        return ColumnSet(names, open=True)
     return replace(columns, names=names, repeated=columns.repeated - out)
+
+
+def _is_qualified(name: exp.Expr) -> bool:
+    return isinstance(name, exp.Dot) or (isinstance(name, exp.Column) and len(name.parts) > 1)

@@ -108,12 +108,12 @@ class Table:
         # Log lines on the same terminal are printed above the table; log lines in a file or pipe stay there.
         self._live = Live(console=self._console, auto_refresh=False, redirect_stderr=sys.stderr.isatty())
         self._last: Sequence[QueryProgress] = ()
-        self._live.start()
 
     def changed(self, statuses: Sequence[QueryProgress]) -> None:
         """Draw the table if a status has changed."""
         if list(statuses) != list(self._last):
             self._last = list(statuses)
+            self._live.start()
             self._live.update(_table(self._pipeline, statuses), refresh=True)
 
     def output(self, line: str) -> None:

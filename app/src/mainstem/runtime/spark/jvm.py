@@ -96,6 +96,10 @@ def launch(
         raise NotReady(
             f"Spark's JVM did not start: {pump.last_lines()}", reason=reasons.JVM_NOT_STARTED
         ) from None
+    except BaseException:  # an interrupt
+        # Without the file into which it writes its port, the JVM would go on for ever.
+        pump.kill()
+        raise
     gateway.jvm = JavaClasses(gateway.jvm)
     if os.environ.get(command_line.DUMP):
         from mainstem.runtime.spark import class_data_sharing
@@ -137,12 +141,19 @@ def _set_environment(scratch: Path, address: str | None) -> None:
 
 
 class _Pump:
-    """Reads both pipes of the JVM from its start on, so that the JVM never waits for a reader."""
+    """Reads both pipes of the JVM from its start on, so that the JVM never waits for a reader; ends a JVM that nobody needs."""
 
     def __init__(self, output: Callable[[str], None]) -> None:
         self._output = output
         self._log = logs.get("spark")
         self._last_lines: dict[str, list[str]] = {"stderr": [], "stdout": []}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def kill(self) -> None:
+        """End the process at once, if it has started."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     def last_lines(self) -> str:
         """The last lines outside the log, on one line; a JVM that cannot start writes its error to one of the pipes."""
@@ -152,6 +163,7 @@ class _Pump:
 
     def start(self, process: subprocess.Popen[bytes]) -> None:
         """Read both pipes of the process, each in a thread of its own."""
+        self._process = process
         for pipe, take in ((process.stdout, self._row), (process.stderr, self._log_line)):
             if pipe is not None:
                 threading.Thread(target=_read, args=(pipe, take), daemon=True, name="spark-output").start()

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mainstem import interrupts, reasons
 from mainstem.errors import NotReady
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.model.deployment import WANTED_HEAP
+from mainstem.runtime import start_line
 from mainstem.runtime.failures.classification import Failure, classify
 from mainstem.runtime.spark import host, packages
 from mainstem.runtime.spark.conf import (
@@ -44,8 +45,11 @@ def open_session(
         NotReady: Java, jars, packages or a secret are missing, a limit of the machine is too low, or the JVM does not
             start; `JvmLost` if the JVM ends while the context is open.
     """
-    with open_jvm(graph, environment, output=output, verbose=verbose) as (jvm, conf):
-        session = _session(jvm.gateway, conf, environment)
+    with ExitStack() as stack:
+        with start_line.shown(graph.pipeline.name, "starts Spark"):
+            opened = open_jvm(graph, environment, output=output, verbose=verbose)
+            jvm, conf = stack.enter_context(opened)
+            session = _session(jvm.gateway, conf, environment)
         try:
             yield session
         finally:

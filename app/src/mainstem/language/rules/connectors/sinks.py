@@ -15,6 +15,7 @@ from mainstem.language.yaml.yamltext import Path
 
 
 _EITHER: Final = (("key", "keyColumn"), ("value", "valueColumn"), ("headers", "headersColumn"))
+_WORD: Final = re.compile(r"\w+")
 
 
 def records(context: Context) -> Iterator[Problem]:
@@ -66,9 +67,8 @@ def columns(context: Context) -> Iterator[Problem]:
             continue
         folded = {name.lower() for name in known}
         for path, column in sink.columns():
-            if column.lower() not in folded and re.fullmatch(
-                r"\w+", column
-            ):  # else a field, or an expression without a name
+            # Any other name may be that of a field, or of an expression that the view does not name.
+            if column.lower() not in folded and _WORD.fullmatch(column):
                 message = f"{relation!r} has no column {column!r}{nearest_of(column, known)}"
                 yield context.problem((*at, *path), message, reasons.UNKNOWN_COLUMN)
 
