@@ -2,14 +2,16 @@
 
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
+
+Handler = Callable[[int, FrameType | None], Any] | signal.Handlers
 
 EXIT_CODE: Final = 128 + signal.SIGINT
-ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""The signals that end a run."""
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def end_at_once() -> None:
@@ -45,9 +47,14 @@ def end_the_start() -> None:
     """Let each signal that ends a run raise `Signalled` from now on: nothing runs that would have to drain, but there is
     something to clean up.
     """
-    for name in ENDING:
+    listen(_raise)
+
+
+def listen(handler: Handler) -> None:
+    """Take the signals that end a run: SIGTERM, Ctrl-C and a closed terminal."""
+    for name in _ENDING:
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
-            signal.signal(name, _raise)
+            signal.signal(name, handler)
 
 
 def exit_code(interrupt: KeyboardInterrupt) -> int:
@@ -62,6 +69,7 @@ def report() -> None:
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
+    listen(signal.SIG_IGN)  # an impatient second one would leave half of what there is to clean up
     raise Signalled(number)
 
 

@@ -39,9 +39,7 @@ class Stop:
 
     def listen(self) -> None:
         """Take the signals; again after Spark's context is made, for pyspark takes SIGINT for itself."""
-        for name in interrupts.ENDING:
-            if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # nohup
-                signal.signal(name, self._signalled)
+        interrupts.listen(self._signalled)
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         if self.requested and number != signal.SIGHUP:
