@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 from harness.pipebench import PipeBench
+from mainstem.dataframes.declared_types import declared
 from mainstem.dataframes.query import build
-from mainstem.dataframes.spark_types import declared
 from mainstem.errors import SpecInvalid
-from mainstem.language.analysis.sink_types import unfit
 from mainstem.language.model.sinks import Sink
+from mainstem.language.rules.connectors.sink_columns import unfit
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructField, StructType
 
 
 VALUES = {
@@ -160,7 +160,7 @@ def asked(spark: SparkSession, sink: str) -> Callable[[DataType], bool]:
 
 def java(spark: SparkSession, kind: DataType) -> Any:
     """The schema of one column `c` in the JVM."""
-    return spark._jsparkSession.parseDataType(f'{{"type":"struct","fields":[{{"name":"c","type":{kind.json()},"nullable":true,"metadata":{{}}}}]}}')  # fmt: skip
+    return spark._jsparkSession.parseDataType(StructType([StructField("c", kind)]).json())
 
 
 def is_compared(spark: SparkSession, value: str) -> bool:

@@ -45,15 +45,7 @@ main()
 @pytest.mark.S34
 @pytest.mark.timeout(600)
 def test_a_closed_terminal_drains(tmp_path: Path) -> None:
-    (tmp_path / "ticks.yaml").write_text(DOCUMENT, encoding="utf-8")
-    (tmp_path / "tmp").mkdir()
-    screen, terminal = os.openpty()
-    command = (sys.executable, "-c", TELLING, "run", "ticks.yaml", "--report=report.json", "--cores=2")
-    with heard(signal.SIGHUP):
-        process = subprocess.Popen(
-            command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(tmp_path / "tmp")}
-        )  # fmt: skip
-    os.close(terminal)
+    process, screen = on_a_terminal(tmp_path, signal.SIGHUP, "--report=report.json")
     try:
         shown = b""
         while b"Running" not in shown:
@@ -70,6 +62,20 @@ def test_a_closed_terminal_drains(tmp_path: Path) -> None:
     assert report["outcome"] == "drained"
     assert [query["state"] for query in report["queries"]] == ["Drained"]
     assert list((tmp_path / "tmp").glob("mainstem-*")) == [], "scratch, and the credentials in it"
+
+
+def on_a_terminal(folder: Path, number: signal.Signals, *options: str) -> tuple[subprocess.Popen[bytes], int]:
+    """A run that hears the signal, and the screen of its terminal."""
+    (folder / "ticks.yaml").write_text(DOCUMENT, encoding="utf-8")
+    (folder / "tmp").mkdir()
+    screen, terminal = os.openpty()
+    command = (sys.executable, "-c", TELLING, "run", "ticks.yaml", "--cores=2", *options)
+    with heard(number):
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(folder / "tmp")}
+        )  # fmt: skip
+    os.close(terminal)
+    return process, screen
 
 
 @contextmanager
@@ -109,15 +115,7 @@ def test_a_signal_before_spark_has_started_ends_the_run_at_once(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     """The screen shows what the start waits for; the JVM and its scratch folder go, and no query has begun."""
-    (tmp_path / "ticks.yaml").write_text(DOCUMENT, encoding="utf-8")
-    (tmp_path / "tmp").mkdir()
-    screen, terminal = os.openpty()
-    command = (sys.executable, "-c", TELLING, "run", "ticks.yaml", "--cores=2")
-    with heard(number):
-        process = subprocess.Popen(
-            command, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal, env=os.environ | SHORT_LIVED | {"TMPDIR": str(tmp_path / "tmp")}
-        )  # fmt: skip
-    os.close(terminal)
+    process, screen = on_a_terminal(tmp_path, number)
     try:
         shown = b""
         while b"ticks starts Spark (" not in shown:

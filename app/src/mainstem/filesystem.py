@@ -19,6 +19,11 @@ class FileInfo:
     modified: int
 
 
+def as_glob(path: str) -> str:
+    """The glob that matches the path as it stands."""
+    return re.sub(r"([][{}*?\\])", r"\\\1", path)
+
+
 class Directory:
     """A directory or file in any file system of Hadoop. Errors are py4j's, with the Java exception as cause."""
 
@@ -48,7 +53,7 @@ class Directory:
 
     def matches_itself(self) -> bool:
         """Whether the path as a glob matches the file or directory whose name it is as it stands."""
-        if not re.search(r"[][{}*?\\]", self.path):
+        if as_glob(self.path) == self.path:
             return True
         try:
             statuses = self._system.globStatus(self._path)

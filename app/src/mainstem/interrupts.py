@@ -9,7 +9,6 @@ from typing import Any, Final
 
 
 Handler = Callable[[int, FrameType | None], Any] | signal.Handlers
-
 EXIT_CODE: Final = 128 + signal.SIGINT
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

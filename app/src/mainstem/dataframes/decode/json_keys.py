@@ -8,8 +8,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
+from mainstem.dataframes.declared_types import is_comparable
 from mainstem.dataframes.decode import misfits
-from mainstem.dataframes.spark_types import is_comparable
 
 
 _SEED: Final = 42

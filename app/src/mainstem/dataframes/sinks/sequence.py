@@ -9,9 +9,9 @@ from pyspark.sql.types import StructField
 
 from mainstem.dataframes import positions
 from mainstem.dataframes.column_names import quote
+from mainstem.dataframes.declared_types import is_comparable
 from mainstem.dataframes.positions import POSITION
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS
-from mainstem.dataframes.spark_types import is_comparable
 from mainstem.language.model.connectors.delta import Merge
 
 

@@ -6,6 +6,7 @@ Some of Spark's writers would fail only in the first batch.
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -13,23 +14,27 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import DataType, StringType, StructType
 
 from mainstem import reasons
+from mainstem.dataframes.declared_types import declared, has_timestamp
 from mainstem.dataframes.options.connections import Connections
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.folder_types import in_folder
 from mainstem.dataframes.sinks.sequence import written
 from mainstem.dataframes.sinks.stored_values import session_time_zone, stored, too_narrow
-from mainstem.dataframes.spark_types import declared, has_timestamp, named
+from mainstem.dataframes.spark_types import named
 from mainstem.errors import Problem
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.repeated_hours import repeats_hours
-from mainstem.language.analysis.sink_types import DELTA_CHECKS, Unfit, repeated, unfit
-from mainstem.language.loading.shape_validation import nearest_of
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sinks import Sink
 from mainstem.language.rules.connectors.datetime_patterns import has_offset
+from mainstem.language.rules.connectors.sink_columns import DELTA_CHECKS, Unfit, missing, repeated, unfit
 from mainstem.language.yaml.yamltext import Path, render_path
+
+
+_FIELD: Final = re.compile(r"[.`]")
+"""In the path of a field within a column."""
 
 
 def types_too_narrow(graph: Graph, query: Query, frame: DataFrame, connections: Connections) -> list[Problem]:
@@ -77,21 +82,14 @@ def misfits(graph: Graph, query: Query, frame: DataFrame) -> list[Problem]:
 
 
 def _columns(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
-    known = {column.lower() for column in frame.columns}
-    for path, column in sink.columns():
-        if column.lower() not in known and not re.search(r"[.`]", column):  # a field within a column
-            message = f"has no column {column!r}{nearest_of(column, frame.columns)}"
-            yield Unfit(path, message, reason=reasons.UNKNOWN_COLUMN)
+    yield from missing(sink, frame.columns, _FIELD)
 
 
 def _repeated(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:
     """Columns of one name: Spark's writers fail in the first batch, and a JSON object for Kafka would have the key twice."""
-    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
-        counts = Counter(map(str.lower, frame.columns))
-    else:
-        counts = Counter(frame.columns)
-    if unfit_names := repeated(sink, {name for name, count in counts.items() if count > 1}):
-        yield unfit_names
+    fold = str if frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true" else str.lower
+    counts = Counter(map(fold, frame.columns))
+    yield from repeated(sink, [name for name, count in counts.items() if count > 1])
 
 
 def _condition(sink: Sink, frame: DataFrame) -> Iterator[Unfit]:

@@ -112,6 +112,11 @@ def inner(kind: Type) -> Iterator[Type]:
         yield from inner(part)
 
 
+def is_compared(kind: Type) -> bool:
+    """Whether Spark compares and hashes values of the type: it has no MAP and no VARIANT, at any depth."""
+    return not any(each.name in ("MAP", "VARIANT") for each in inner(kind))
+
+
 def _within(kind: Type) -> Iterator[Type]:
     yield kind
     for part in kind.parts:

@@ -1,6 +1,5 @@
 """Checks whether the inputs of queries exist: a query without an end waits for a missing input, a bounded query fails."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
@@ -16,7 +15,7 @@ from mainstem.dataframes.options import connector
 from mainstem.dataframes.options.connections import Connections, connections
 from mainstem.dataframes.sources import static
 from mainstem.errors import MainstemError, NotReady
-from mainstem.filesystem import Directory
+from mainstem.filesystem import Directory, as_glob
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.writers import writers
 from mainstem.language.model.connectors.custom import SparkSource, SparkTable
@@ -242,8 +241,7 @@ def why_missing(session: SparkSession, subject: str, path: str, *, is_glob: bool
     folder = Directory(session, path)
     is_there = ask(subject, path, folder.exists)
     if is_there and is_glob and not ask(subject, path, folder.matches_itself):
-        escaped = re.sub(r"([][{}*?\\])", r"\\\1", path)
-        return f"{subject}: {path} is read as a glob, which does not match the folder of this name; write {escaped} for it"
+        return f"{subject}: {path} is read as a glob, which does not match the folder of this name; write {as_glob(path)} for it"
     if is_there or (is_glob and ask(subject, path, folder.matches)):
         return None
     return f"{subject}: nothing exists at {path}"

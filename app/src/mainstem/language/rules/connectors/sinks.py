@@ -1,21 +1,22 @@
 """Rules for the fields of a sink, and for the sinks of one query together."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mainstem import reasons
 from mainstem.errors import Problem
-from mainstem.language.analysis import sink_types
 from mainstem.language.analysis.source_columns import complete_names, declared_columns
-from mainstem.language.loading.shape_validation import nearest_of, show
+from mainstem.language.loading.shape_validation import show
 from mainstem.language.model.sinks import Sink
+from mainstem.language.rules.connectors import sink_columns
 from mainstem.language.rules.context import Context
 from mainstem.language.yaml.yamltext import Path
 
 
 _EITHER: Final = (("key", "keyColumn"), ("value", "valueColumn"), ("headers", "headersColumn"))
-_WORD: Final = re.compile(r"\w+")
+_NO_WORD: Final = re.compile(r"\W")
+"""In the name of a field, or of an expression that the view does not name."""
 
 
 def records(context: Context) -> Iterator[Problem]:
@@ -61,16 +62,9 @@ def databases(context: Context) -> Iterator[Problem]:
 def columns(context: Context) -> Iterator[Problem]:
     """The columns that sinks name are columns of the query's relation, if those are known."""
     for at, sink in _sinks(context):
-        relation = context.spec.queries[int(at[1])].from_
-        known = _known(context, relation)
-        if known is None:
-            continue
-        folded = {name.lower() for name in known}
-        for path, column in sink.columns():
-            # Any other name may be that of a field, or of an expression that the view does not name.
-            if column.lower() not in folded and _WORD.fullmatch(column):
-                message = f"{relation!r} has no column {column!r}{nearest_of(column, known)}"
-                yield context.problem((*at, *path), message, reasons.UNKNOWN_COLUMN)
+        known = _known(context, _relation(context, at))
+        if known is not None:
+            yield from _problems(context, at, sink_columns.missing(sink, known, _NO_WORD))
 
 
 def repeated(context: Context) -> Iterator[Problem]:
@@ -78,28 +72,34 @@ def repeated(context: Context) -> Iterator[Problem]:
     if context.has_conf("spark.sql.caseSensitive"):
         return
     for at, sink in _sinks(context):
-        relation = context.spec.queries[int(at[1])].from_
-        if unfit_names := sink_types.repeated(sink, context.columns.columns_of(relation).repeated):
-            message = f"{relation!r} {unfit_names.message}"
-            yield context.problem((*at, *unfit_names.path), message, unfit_names.reason, key=True)
+        names = context.columns.columns_of(_relation(context, at)).repeated
+        yield from _problems(context, at, sink_columns.repeated(sink, names))
 
 
 def types(context: Context) -> Iterator[Problem]:
     """If a query reads a source directly, its sinks can store, merge and partition by the types that the document declares."""
+    if context.has_conf("spark.sql.caseSensitive"):  # two names may differ in case only
+        return
+    checks = not context.has_conf(sink_columns.DELTA_CHECKS)
     for at, sink in _sinks(context):
-        query = context.spec.queries[int(at[1])]
-        source = context.graph.sources.get(query.from_)
-        # A connector reads its schema as it likes, and two names may differ in case only.
-        if source is None or source.spark or context.has_conf("spark.sql.caseSensitive"):
+        source = context.graph.sources.get(_relation(context, at))
+        if source is None or source.spark:  # a connector reads its schema as it likes
             continue
-        columns = {column.name: column.type for column in declared_columns(source)}
-        checks = not context.has_conf(sink_types.DELTA_CHECKS)
-        for path, message, reason in sink_types.unfit(
-            sink, columns, context.spec.time_zone, delta_checks=checks
-        ):
-            yield context.problem(
-                (*at, *path), f"{query.from_!r} {message}", reason, key=path == (sink.choice(),)
-            )
+        declared = {column.name: column.type for column in declared_columns(source)}
+        unfit = sink_columns.unfit(sink, declared, context.spec.time_zone, delta_checks=checks)
+        yield from _problems(context, at, unfit)
+
+
+def _problems(context: Context, at: Path, unfit: Iterable[sink_columns.Unfit]) -> Iterator[Problem]:
+    """The problems of a sink's columns; that of the whole sink is shown at its key."""
+    for path, message, reason in unfit:
+        text = f"{_relation(context, at)!r} {message}"
+        yield context.problem((*at, *path), text, reason, key=len(path) == 1)
+
+
+def _relation(context: Context, at: Path) -> str:
+    """The relation that the query of a sink reads."""
+    return context.spec.queries[int(at[1])].from_
 
 
 def _known(context: Context, relation: str) -> list[str] | None:
@@ -113,7 +113,7 @@ def _known(context: Context, relation: str) -> list[str] | None:
 def text(context: Context) -> Iterator[Problem]:
     """A text sink writes one column, besides the columns of `partitionBy`."""
     for at, sink in _sinks(context):
-        known = _known(context, context.spec.queries[int(at[1])].from_) if sink.text else None
+        known = _known(context, _relation(context, at)) if sink.text else None
         if sink.text is None or known is None:
             continue
         folders = {name.lower() for name in sink.text.partition_by or ()}
