@@ -105,7 +105,11 @@ def test_a_batch_fails_for_just_these_types(
     except SpecInvalid:
         session.conf.set("spark.sql.streaming.checkpointLocation", f"{tmp_path}/c")
         frame = (
-            session.readStream.schema("id INT").json(f"{tmp_path}/s").selectExpr("id", f"{VALUES[name]} AS c")
+            session.readStream.format("json")
+            .schema("id INT")
+            .name("s")
+            .load(f"{tmp_path}/s")
+            .selectExpr("id", f"{VALUES[name]} AS c")
         )
         with pytest.raises(StreamingQueryException, match="UNSUPPORTED_DATA_TYPE"):
             frame.writeStream.format(sink).trigger(availableNow=True).start(f"{tmp_path}/t").awaitTermination(
