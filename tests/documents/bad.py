@@ -1923,7 +1923,19 @@ BAD: Final = [
         "window function over a stream",
         (("SELECT d.*, a.name", "SELECT d.*, row_number() OVER (ORDER BY d.carrier) AS r, a.name"),),
         (
-            "31:51: spec.views[0].sql: a window function with OVER would sort the whole stream; group by window(<event time>, '1 hour') instead [WindowFunctionNotAllowed]",
+            "31:51: spec.views[0].sql: a window function with OVER would sort the whole stream; a `deduplicate` step keeps the first row of each key, and max_by(<column>, <event time>) of a group its newest [WindowFunctionNotAllowed]",
+        ),
+    ),
+    Bad(
+        "version of a relation",
+        (
+            (
+                "FROM departures d\n        LEFT",
+                "FROM departures FOR SYSTEM_TIME AS OF d.time d\n        LEFT",
+            ),
+        ),
+        (
+            "32:14: spec.views[0].sql: 'departures' has no earlier versions: no relation of a document has; a `static` source is joined as it is now, and the row that was valid at the time of an event is found by a `state` step over both streams [TimeTravelNotAllowed]",
         ),
     ),
     Bad(

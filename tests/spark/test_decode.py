@@ -269,11 +269,12 @@ NAMED = {
     b'{"o":{"x":"q"}}': "the column 'o.x' must be INT, but its value is 'q'",
     b'{"o":[1]}': "the column 'o' must be STRUCT<x: INT>, but its value is '[1]'",
     b'{"l":[{"a":1},5]}': "the column 'l' must be ARRAY<STRUCT<a: INT>>, but its value is '[{\"a\":1},5]'",
-    b'{"l":[{"a":1},null,{"a":"x"}]}': "the column 'l.element.a' must be INT, but its value is 'x'",
-    b'{"m":{"u":{"a":"2024-01-31"},"v":{"a":"today"}}}': "the column 'm.value.a' must be DATE, such as 2024-01-31, but its value is 'today'",
+    b'{"l":[{"a":1},null,{"a":"x"}]}': "the column 'l[2].a' must be INT, but its value is 'x'",
+    b'{"m":{"u":{"a":"2024-01-31"},"v":{"a":"today"}}}': "the column 'm[\"v\"].a' must be DATE, such as 2024-01-31, but its value is 'today'",
     b'{"m":{"v":[2]}}': "the column 'm' must be MAP<STRING, STRUCT<a: DATE>>, but its value is '{\"v\":[2]}'",
-    b'{"d":[{},{"o":{"b":[{"c":1},{"c":2.5}]}}]}': "the column 'd.element.o.b.element.c' must be INT, but its value is '2.5'",
-    b'{"k":[{"api_key":"hunter2"}]}': "the column 'k.element.api_key' must be INT, but its value is '*****'",
+    b'{"d":[{},{"o":{"b":[{"c":1},{"c":2.50}]}}]}': "the column 'd[1].o.b[1].c' must be INT, but its value is '2.50'",
+    b'{"k":[{"api_key":"hunter2"}]}': "the column 'k[0].api_key' must be INT, but its value is '*****'",
+    b'{"m":{"access_key":{"a":"hunter2"}}}': "the column 'm[\"access_key\"].a' must be DATE, such as 2024-01-31, but its value is '*****'",
     b'{"k":["hunter2"]}': "the column 'k' must be ARRAY<STRUCT<api_key: INT>>, but its value is '*****'",
     b'{"s":"' + b"z" * 100: f'not valid JSON: \'{{"s":"{"z" * 34}...\'',
     b'{"s":'
@@ -302,13 +303,35 @@ def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
     assert not any("hunter2" in error for error in errors)
 
 
+NUMBERS = (
+    "99999999.999",
+    "1e5",
+    "-1.50",
+    "1E+2",
+    "0.10",
+    "123456789012345678901.5",
+    "1.0e-7",
+    '"2.50"',
+    '"1e5"',
+)
+
+
+def test_a_dead_letter_shows_a_number_as_the_record_has_it(spark: SparkSession) -> None:
+    """Spark renders a number that it reads as text: `9.9999999999E7`."""
+    raws = [f'{{"s":"1 and 2.5","n":{number}}}'.encode() for number in NUMBERS]
+    letters = DecodedRecords(records(spark, raws), treated("deadLetter", "n INT"), "src").dead_letters()
+    errors = [row.error for row in letters.orderBy("offset").collect()]
+    expected = [number.strip('"') for number in NUMBERS]
+    assert errors == [f"the column 'n' must be INT, but its value is '{number}'" for number in expected]
+
+
 _FULL_DEPTH = pytest.mark.full(
     gate="spark/test_decode.py::test_a_value_that_does_not_fit_is_named_at_every_depth"
 )
 NESTINGS = {
     "s": ("STRUCT<f: {}>", '{{"f":{}}}', ".f"),
-    "a": ("ARRAY<{}>", "[{}]", ".element"),
-    "m": ("MAP<STRING, {}>", '{{"k":{}}}', ".value"),
+    "a": ("ARRAY<{}>", "[{}]", "[0]"),
+    "m": ("MAP<STRING, {}>", '{{"k":{}}}', '["k"]'),
 }
 
 

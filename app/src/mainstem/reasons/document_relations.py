@@ -66,6 +66,12 @@ FILE_IN_SQL: Final = document_problem(
     "opens the pod's own files.",
     "Declare the folder as a source: `files`, `delta`, `static`.",
 )
+TIME_TRAVEL_NOT_ALLOWED: Final = document_problem(
+    "TimeTravelNotAllowed",
+    "SQL reads an earlier version of a relation: `t FOR SYSTEM_TIME AS OF e.ts`, `VERSION AS OF 3`. Spark refuses it for every "
+    "relation of a document.",
+    "Join a `static` source, which is read as it is now; or keep the valid row of each key in a `state` step over both streams.",
+)
 CYCLIC_VIEWS: Final = document_problem(
     "CyclicViews",
     "Views read each other in a circle.",

@@ -6,6 +6,7 @@ field, read as text, is not null, it does not fit.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from pyspark.sql import Column
@@ -31,7 +32,9 @@ _BEGINNING: Final = 40
 """Characters of a value that a message shows: enough to recognize the value, too few for a whole document or key."""
 _MAX_COLUMNS: Final = 200
 """Columns of an object that are examined; the plan grows with each."""
-_CREDENTIAL: Final = re.compile(logs.CREDENTIAL_WORDS, re.IGNORECASE)
+_NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_RENDERED: Final = r"^-?[0-9]+\.[0-9]+(E-?[0-9]+)?$"
+"""How Spark renders a number with a fraction or an exponent that it reads as text: `1.0E7` for `10000000.0` and `1e7`."""
 _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
     DateType: ("dateFormat", "such as 2024-01-31"),
     TimestampType: ("timestampFormat", "such as 2024-01-31T12:30:00Z"),
@@ -46,11 +49,44 @@ class _Line(NamedTuple):
     options: Mapping[str, str]
 
 
+class _Path(NamedTuple):
+    """The way to a value in a record, such as `l[0].a` or `m["key"].a`: Spark knows the numbers and the keys."""
+
+    parts: tuple[str | Column, ...] = ()
+
+    def field(self, name: str) -> "_Path":
+        return _Path((*self.parts, f".{name}" if self.parts else name))
+
+    def element(self, number: Column) -> "_Path":
+        return _Path((*self.parts, "[", number.cast("string"), "]"))
+
+    def entry(self, key: Column) -> "_Path":
+        return _Path((*self.parts, '["', _cut(key), '"]'))
+
+    def text(self) -> Column:
+        return F.concat(*(F.lit(part) if isinstance(part, str) else part for part in self.parts))
+
+    def masked(self, value: Column, kind: DataType) -> Column:
+        """The value, or stars if a name on the way to it or in its type is the name of a credential."""
+        stars = F.lit("*****")
+        names = "".join(part for part in self.parts if isinstance(part, str))
+        if re.search(logs.CREDENTIAL_WORDS, f"{names} {named(kind)}", re.IGNORECASE):
+            return stars
+        for part in self.parts:
+            if isinstance(part, Column):
+                value = F.when(F.rlike(part, F.lit(f"(?i){logs.CREDENTIAL_WORDS}")), stars).otherwise(value)
+        return value
+
+
 def beginning(value: Column) -> Column:
     """The beginning of a text on one line, quoted."""
+    return F.concat(F.lit("'"), _cut(value), F.lit("'"))
+
+
+def _cut(value: Column) -> Column:
     text = F.regexp_replace(F.substring(value, 1, _BEGINNING + 1), r"[\x00-\x1f\x7f]", " ")
     cut = F.concat(F.substring(text, 1, _BEGINNING), F.lit("..."))
-    return F.concat(F.lit("'"), F.when(F.length(text) > _BEGINNING, cut).otherwise(text), F.lit("'"))
+    return F.when(F.length(text) > _BEGINNING, cut).otherwise(text)
 
 
 def beginning_of_bytes(value: Column) -> Column:
@@ -72,7 +108,7 @@ def in_json(record: Column, schema: StructType, text: Column, options: Mapping[s
     Returns:
         A STRING, null if every column fits.
     """
-    return _first(_in_object(record, schema, text, _Line(text, options), ""))
+    return _first(_in_object(record, schema, text, _Line(text, options), _Path()), text)
 
 
 def in_csv(
@@ -93,12 +129,12 @@ def in_csv(
     line = _Line(text, options)
 
     def misfit(field: StructField, value: Column) -> Column:
-        return _misfit(field, _is_unfit(record[field.name], field, line), value, line, "")
+        return _misfit(field, _is_unfit(record[field.name], field, line), value, line, _Path())
 
     def misfits(parsed: Column) -> Column:
         return F.array(*(misfit(field, parsed[field.name]) for field in schema.fields[:_MAX_COLUMNS]))
 
-    return _first(bound(raw, misfits))
+    return _first(bound(raw, misfits), text)
 
 
 def fields_as_texts(text: Column, options: Mapping[str, str]) -> Column:
@@ -117,14 +153,25 @@ def bound(value: Column, use: Callable[[Column], Column]) -> Column:
     return F.get(F.transform(F.array(value), use), F.lit(0))
 
 
-def _first(misfits: Column) -> Column:
+def _first(misfits: Column, text: Column) -> Column:
     """The message about the first misfit in an array; a column that fits is null in it. Null if all columns fit."""
-    unfit = F.filter(misfits, lambda each: each.isNotNull())
-    messages = F.transform(unfit, lambda each: F.concat(each["message"], beginning(each["value"])))
-    return F.get(messages, F.lit(0))
+    first = F.get(F.filter(misfits, lambda each: each.isNotNull()), F.lit(0))
+    return bound(
+        first, lambda misfit: F.concat(misfit["message"], beginning(_as_written(misfit["value"], text)))
+    )
 
 
-def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: str) -> Column:
+def _as_written(value: Column, text: Column) -> Column:
+    """A number as it stands in the record's text, by the digits there of the same value; other values as they are."""
+    number = value.try_cast("double")
+    numbers = F.filter(
+        F.regexp_extract_all(text, F.lit(_NUMBER), F.lit(0)), lambda each: each.try_cast("double") == number
+    )
+    is_rendered = F.rlike(value, F.lit(_RENDERED)) & ~F.array_contains(numbers, value)
+    return F.when(is_rendered, F.coalesce(F.get(numbers, F.lit(0)), value)).otherwise(value)
+
+
+def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: _Path) -> Column:
     """The misfits among the fields of an object, and of the objects inside it, as an array."""
 
     def misfits(raw: Column) -> Column:
@@ -134,7 +181,7 @@ def _in_object(record: Column, schema: StructType, text: Column, line: _Line, wi
         for field in schema.fields[:_MAX_COLUMNS]:
             parsed, value = record.getField(field.name), raw.getItem(field.name)
             if _has_fields(field.dataType):
-                inner.append(_inside(parsed, field.dataType, value, line, f"{within}{field.name}"))
+                inner.append(_inside(parsed, field.dataType, value, line, within.field(field.name)))
             if isinstance(field.dataType, ArrayType):
                 empty = F.exists(parsed, lambda item: item.isNull())
                 null_items.append(_misfit(field, empty, value, line, within))
@@ -152,7 +199,7 @@ def _has_fields(kind: DataType) -> bool:
     return isinstance(kind, StructType) or (isinstance(kind, MapType) and _has_fields(kind.valueType))
 
 
-def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, name: str) -> Column:
+def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, path: _Path) -> Column:
     """The misfits among the fields of a value, of the elements of an array, or of the values of a map, as an array.
 
     Args:
@@ -160,20 +207,29 @@ def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, name: str
         kind: its type, which has fields.
         text: its text in the record.
         line: the record.
-        name: its path, such as `a.element` or `m.value`.
+        path: the way to it.
     """
     if isinstance(kind, StructType):
-        return _in_object(parsed, kind, text, line, f"{name}.")
+        return _in_object(parsed, kind, text, line, path)
     if isinstance(kind, MapType):
-        values, inner, each = F.map_values(parsed), kind.valueType, f"{name}.value"
-        texts = F.map_values(fields_as_texts(text, line.options))
+        texts = F.map_entries(fields_as_texts(text, line.options))
+        pairs = F.arrays_zip(F.map_values(parsed).alias("value"), texts.alias("raw"))
+        misfits = F.transform(pairs, partial(_in_entry, kind.valueType, line, path))
     else:
         assert isinstance(kind, ArrayType)
-        values, inner, each = parsed, kind.elementType, f"{name}.element"
         texts = F.from_json(text, ArrayType(StringType()), dict(line.options))
-    return _or_empty(
-        F.flatten(F.zip_with(values, texts, lambda value, raw: _inside(value, inner, raw, line, each)))
-    )
+        pairs = F.arrays_zip(parsed.alias("value"), texts.alias("raw"))
+        misfits = F.transform(pairs, partial(_in_element, kind.elementType, line, path))
+    return _or_empty(F.flatten(misfits))
+
+
+def _in_entry(kind: DataType, line: _Line, path: _Path, pair: Column, _number: Column) -> Column:
+    key, text = pair["raw"]["key"], pair["raw"]["value"]
+    return _inside(pair["value"], kind, text, line, path.entry(key))
+
+
+def _in_element(kind: DataType, line: _Line, path: _Path, pair: Column, number: Column) -> Column:
+    return _inside(pair["value"], kind, pair["raw"], line, path.element(number))
 
 
 def _or_empty(misfits: Column) -> Column:
@@ -188,12 +244,13 @@ def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
     return value.isNull() if unaltered is None else value.isNull() | ~F.coalesce(unaltered, F.lit(True))
 
 
-def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within: str) -> Column:
+def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within: _Path) -> Column:
     """The message about a column and its value if the value does not fit, else null."""
-    name = f"{within}{field.name}"
-    value = F.lit("*****") if _CREDENTIAL.search(f"{name} {named(field.dataType)}") else raw
-    message = F.lit(f"the column {name!r} must be {_form(field.dataType, line.options)}, but its value is ")
-    return F.when(unfit & raw.isNotNull(), F.struct(message.alias("message"), value.alias("value")))
+    path = within.field(field.name)
+    form = F.lit(f"' must be {_form(field.dataType, line.options)}, but its value is ")
+    message = F.concat(F.lit("the column '"), path.text(), form).alias("message")
+    value = path.masked(raw, field.dataType).alias("value")
+    return F.when(unfit & raw.isNotNull(), F.struct(message, value))
 
 
 def _form(kind: DataType, options: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from mainstem import reasons
 from mainstem.language.sql.builtins import GRAMMAR
+from mainstem.language.sql.other_dialects import is_foreign
 from mainstem.language.sql.parser import NotReadable, parse
 from mainstem.language.sql.text import (
     SqlRefusal,
@@ -89,9 +90,9 @@ def read(sql: str) -> Facts:
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (SqlRefusal(message, reasons.NOT_A_QUERY), *refusals), None)
-    refusals += tuple(_files_read(tree)) if tree is not None else ()
+    refusals += (*_files_read(tree), *_versions_read(tree)) if tree is not None else ()
     unread = unread_relation(text)
-    if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree):
+    if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree) or is_foreign(tree):
         return Facts(None, refusals, None, unread or 0)
     references = _references(tree, {name for _, name in tables})
     return Facts(references, refusals, tree, 0 if references is None else None)
@@ -151,6 +152,17 @@ def _files_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
                 f"{table.db}.`{table.name}` reads files by path; add a source of kind files or static instead"
             )
             yield SqlRefusal(message, reasons.FILE_IN_SQL, table.this.meta.get("start", 0))
+
+
+def _versions_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
+    """Relations of the document whose earlier version the text reads, as in `t FOR SYSTEM_TIME AS OF e.ts`."""
+    for table in tree.find_all(exp.Table):
+        if table.args.get("version") and not table.db:
+            message = (
+                f"{table.name!r} has no earlier versions: no relation of a document has; a `static` source is joined as it is "
+                "now, and the row that was valid at the time of an event is found by a `state` step over both streams"
+            )
+            yield SqlRefusal(message, reasons.TIME_TRAVEL_NOT_ALLOWED, table.this.meta.get("start", 0))
 
 
 def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:

@@ -110,6 +110,7 @@ class Node:
         equates: for a SELECT: whether its filter or a projection may compare columns for equality.
         orders: for a SELECT without joins: whether its filter may require one column to be less than another column.
         within: for a deduplication: whether it is within the watermark.
+        function: for a window function: its name.
         join: for a join: its condition.
         step: for state: the step of the document that keeps it.
         known: whether the plan has no unknown part.
@@ -136,6 +137,7 @@ class Node:
     ends: frozenset[str] = frozenset()
     end_key: int | None = None
     within: bool = False
+    function: str = ""
     join: Joined | None = None
     step: Stateful | None = None
     known: bool = field(init=False)

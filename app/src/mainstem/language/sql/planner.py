@@ -162,7 +162,7 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
     node = _subqueries(select, node, scope)
     node = _grouped(select, node, scope)
     if over := next(own_expressions(select, exp.Window), None):
-        node = scope.node(NodeKind.OVER, node, over)
+        node = replace(scope.node(NodeKind.OVER, node, over), function=_windowed(over))
     if any(called(call) == _ROW_IDS for call in own_expressions(select, exp.Func)):
         node = scope.node(NodeKind.ROW_IDS, node, select)
     node = Node(
@@ -176,6 +176,14 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
         orders=not select.args.get("joins") and may_order_columns(select),
     )
     return _once(node, select, scope) if select.args.get("distinct") else node
+
+
+def _windowed(over: exp.Expr) -> str:
+    """The name of the function OVER a window."""
+    function = over.this
+    while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)):
+        function = function.this
+    return called(function)
 
 
 def _subqueries(select: exp.Select, node: Node, scope: _Scope) -> Node:

@@ -7,6 +7,7 @@ from mainstem import reasons
 from mainstem.errors import Problem
 from mainstem.language.loading.shape_validation import did_you_mean, nearest_of
 from mainstem.language.rules.context import Context
+from mainstem.language.sql import other_dialects
 from mainstem.language.sql.builtins import BUILTINS
 from mainstem.language.sql.columns import UnresolvedName
 from mainstem.language.sql.facts import unknown_calls
@@ -27,8 +28,11 @@ def unread(context: Context) -> Iterator[Problem]:
     for index, view in enumerate(context.spec.views):
         facts = context.graph.facts[view.name]
         if facts.unread is not None and not facts.refusals:
+            foreign = other_dialects.phrase(view.sql or "")
+            message = f"Spark has no {foreign.name}: {foreign.advice}. {_NOT_READ}" if foreign else _NOT_READ
+            offset = foreign.offset if foreign else facts.unread
             yield context.problem(
-                ("views", index, "sql"), _NOT_READ, reasons.SQL_NOT_READ, offset=facts.unread, warning=True
+                ("views", index, "sql"), message, reasons.SQL_NOT_READ, offset=offset, warning=True
             )
 
 
@@ -65,11 +69,19 @@ def functions(context: Context) -> Iterator[Problem]:
         if _may_register(context, view.name):
             continue
         for name, offset in unknown_calls(context.graph.facts[view.name], BUILTINS | own):
-            hint = (
-                did_you_mean(name, sorted(BUILTINS | own)) or "; declare your own functions in spec.functions"
+            message = (
+                f"neither Spark nor the document has a function {name!r}; {_instead(name, BUILTINS | own)}"
             )
-            message = f"neither Spark nor the document has a function {name!r}{hint}"
             yield context.problem(("views", index, "sql"), message, reasons.UNKNOWN_FUNCTION, offset=offset)
+
+
+def _instead(name: str, known: frozenset[str]) -> str:
+    """What to write in place of an unknown function."""
+    if advice := other_dialects.FUNCTIONS.get(name):
+        return advice
+    return (
+        did_you_mean(name, sorted(known)).removeprefix("; ") or "declare your own functions in spec.functions"
+    )
 
 
 def _may_register(context: Context, view: str) -> bool:

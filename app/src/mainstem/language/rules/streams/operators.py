@@ -8,6 +8,7 @@ from mainstem.errors import Problem
 from mainstem.language.model.queries import Query
 from mainstem.language.rules.context import Context
 from mainstem.language.rules.streams.findings import Finding, findings
+from mainstem.language.sql import other_dialects
 from mainstem.language.sql.logical_plan import Node, NodeKind
 
 
@@ -31,10 +32,7 @@ def keys(context: Context) -> Iterator[Problem]:
     yield from findings(context, _window_end)
     for index, query in enumerate(context.spec.queries):
         for node in _timeless(context, query):
-            message = (
-                f"no key of the aggregation in {node.view!r} is event time itself or a window over it, so no group "
-                "would ever be final; group by window(<event time>, '1 hour') or the like, or use update or complete"
-            )
+            message = _DISTINCT if node.implied else _TIMELESS.format(view=node.view)
             yield context.problem(("queries", index, "outputMode"), message, reasons.WATERMARK_NEEDED)
             break
 
@@ -75,6 +73,14 @@ def _groups_by_window_end(node: Node) -> bool:
     return aggregates and not node.timed and node.end_key is not None
 
 
+_TIMELESS: Final = (
+    "no key of the aggregation in {view!r} is event time itself or a window over it, so no group would ever be final; "
+    "group by window(<event time>, '1 hour') or the like, or use update or complete"
+)
+_DISTINCT: Final = (
+    "without event time among the columns of DISTINCT or UNION no row would ever be final; write a `deduplicate` step, "
+    "which passes on the first of equal rows at once, or use update or complete"
+)
 _BY_WINDOW: Final = (
     "group by the window, and take its start in a query above: "
     "SELECT w.start, n FROM (SELECT w, count(*) AS n FROM ... GROUP BY w)"
@@ -86,10 +92,6 @@ _REFUSED: Final = {
     NodeKind.SAMPLE: Finding(
         reasons.SAMPLE_NOT_ALLOWED,
         "a stream cannot be sampled; filter by a column, such as hash(id) % 10 = 0",
-    ),
-    NodeKind.OVER: Finding(
-        reasons.WINDOW_FUNCTION_NOT_ALLOWED,
-        "a window function with OVER would sort the whole stream; group by window(<event time>, '1 hour') instead",
     ),
     NodeKind.SUBQUERY: Finding(
         reasons.SUBQUERY_NOT_ALLOWED,
@@ -105,6 +107,10 @@ _REFUSED: Final = {
 def _operator(node: Node, _: str) -> Finding | None:
     if node.kind in _REFUSED and (node.streams or node.kind is NodeKind.SUBQUERY):
         return _REFUSED[node.kind]
+    if node.kind is NodeKind.OVER and node.streams:
+        advice = other_dialects.OVER.get(node.function, other_dialects.GROUPED)
+        message = f"a window function with OVER would sort the whole stream; {advice}"
+        return Finding(reasons.WINDOW_FUNCTION_NOT_ALLOWED, message)
     if node.kind is NodeKind.AGGREGATE and node.streams and node.distinct:
         message = "an aggregate of DISTINCT values would keep all of them as state; use approx_count_distinct, or collect_set"
         return Finding(reasons.DISTINCT_NOT_ALLOWED, message)
