@@ -21,18 +21,17 @@ def problems(sql: str, mode: str) -> list[Problem]:
     try:
         [read] = read_text(yaml.safe_dump(document(sql, mode)))
     except SpecInvalid as error:
-        found = error.problems
+        all_problems = error.problems
     else:
-        found = read.warnings
-    return [problem for problem in found if problem.reason != NOT_USED]
+        all_problems = read.warnings
+    return [problem for problem in all_problems if problem.reason != NOT_USED]
 
 
 def advices(pair: Pair) -> set[tuple[str, str]]:
     """The advice that a text of another dialect gets, each with its reason."""
-    found = problems(pair.there, pair.mode)
     return {
         (reason, advice)
-        for problem in found
+        for problem in problems(pair.there, pair.mode)
         for reason, table in TABLES.items()
         for advice in table
         if problem.reason == reason and advice in problem.message

@@ -129,5 +129,5 @@ def is_foreign(tree: exp.Expr) -> bool:
 def phrase(sql: str) -> Phrase | None:
     """The first construct of another dialect in a text that Spark cannot read; None without one."""
     text = code(sql)
-    found = ((pattern.search(text), name, advice) for pattern, name, advice in _COMPILED)
-    return min((Phrase(match.start(), name, advice) for match, name, advice in found if match), default=None)
+    matches = ((pattern.search(text), name, advice) for pattern, name, advice in _COMPILED)
+    return min((Phrase(match.start(), name, advice) for match, name, advice in matches if match), default=None)
