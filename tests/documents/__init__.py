@@ -128,7 +128,7 @@ INVALID: Final = [
     Edit("runtime", "spark/conf", {f"spark.a{n}": "" for n in range(65)}, "OutOfRange", "must have at most 64 item"),
     Edit("complete", "views/0/sql", "SELECT 1" + " " * 16384, "OutOfRange", "may not be more than 16384"),
     Edit("pools", "queries/1/name", "light", "DuplicateName", "spec.queries[1]: Duplicate value"),
-    Edit("smallest", "queries/0/from", "tick", "UnknownRelation", "each `from` must name a source, a view"),
+    Edit("smallest", "queries/0/from", "tick", "UnknownRelation", "onMalformedRecord: deadLetter (`mainstem validate` shows which one)"),
     Edit("dead-letters", "sources/0/decode/onMalformedRecord", "fail", "UnknownRelation", "each `from` must name a source, a view"),
     Edit("kafka-to-parquet", "sources/0/kafka/connection", "event", "UnknownConnection", "each Kafka source must name"),
     Edit("kafka-to-parquet", "connections/0", {"name": "events", "s3": {"buckets": ["lake"]}}, "WrongConnection", "each Kafka source must name"),

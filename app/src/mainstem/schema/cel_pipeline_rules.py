@@ -31,38 +31,47 @@ PIPELINE_RULES: Final[CelRules] = {
             f"self.sources.exists(s, {_DEAD} && s.name + '_dead_letters' == q.from))",
             "each `from` must name a source, a view, a quarantine, or dead letters of a source with onMalformedRecord: deadLetter",
             ".queries",
+            each=True,
         ),
         *connections(),
         CelRule(
             "self.views.all(v, !self.sources.exists(s, s.name == v.name))",
             "a view and a source have the same name; rename one, because SQL reads both by name",
             ".views",
+            each=True,
         ),
         CelRule(
             f"self.sources.all(s, !({_DEAD}) || (!self.sources.exists(o, o.name == s.name + '_dead_letters') && "
             "!self.views.exists(v, v.name == s.name + '_dead_letters')))",
             "<source>_dead_letters is the name of the dead letters of a source; rename the other source or view",
             ".sources",
+            each=True,
         ),
         CelRule(
             f"self.queries.all(q, self.queries.exists_one(o, {_SAME_CHECKPOINT}))",
             "two queries have the same checkpoint; give each query its own checkpoint.id",
             ".queries",
+            each=True,
         ),
         CelRule(
             "!has(self.schedule) || self.queries.all(q, !has(q.trigger) || has(q.trigger.availableNow) || has(q.trigger.once))",
             "a schedule needs queries that end; set trigger: {availableNow: true} for each query that reads a stream",
             ".schedule",
+            each=True,
         ),
     ),
     SparkSettings: (
         CelRule(
-            "self.conf.all(k, k.startsWith('spark.'))", "each Spark property must start with spark.", ".conf"
+            "self.conf.all(k, k.startsWith('spark.'))",
+            "each Spark property must start with spark.",
+            ".conf",
+            each=True,
         ),
         CelRule(
             f"!self.conf.exists(k, k in {sorted(OWNED_CONF)} || {sorted(OWNED_PREFIXES)}.exists(p, k.startsWith(p)))",
             "the document sets a property that Mainstem sets itself; remove it",
             ".conf",
+            each=True,
         ),
     ),
     Resources: (

@@ -34,7 +34,7 @@ def _connection(kind: str, part: str, scope: str, connector: str) -> CelRule:
     title = CONNECTIONS[kind].title
     named = f"self.connections.exists(c, c.name == {connector}.connection && has(c.{kind}))"
     message = f"each {title} {part} must name a {title} connection"
-    return CelRule(scope.format(named), message, ".queries" if part == "sink" else ".sources")
+    return CelRule(scope.format(named), message, ".queries" if part == "sink" else ".sources", each=True)
 
 
 def output_modes() -> Iterator[CelRule]:
