@@ -33,6 +33,7 @@ setup: .venv/ready-dev ## create .venv with everything for development
 	$(venv)
 	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python requirements.lock
 	$(INSTALL) $(BIN)/python --no-deps --editable app/jars --editable app --editable operator
+	@$(BIN)/python -m compileall -q app/src operator/src
 	@touch $@ .venv/ready-demo && rm .venv/unfinished
 
 .venv/ready-demo: requirements-demo.lock app/pyproject.toml $(JARS)/.ready

@@ -37,14 +37,18 @@ settings.load_profile("random" if os.environ.get(PROPERTIES) == "random" else "s
 
 @pytest.hookimpl(trylast=True)  # behind the shuffle
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with long tests first, where tests run side by side: the last one to end would else run alone."""
+    """Files with long tests first, then large ones, where tests run side by side: the last one to end would else run alone.
+
+    Files of about one size stay shuffled.
+    """
     longest: dict[Path, float] = {}
     for item in items:
         mark = item.get_closest_marker("timeout")
         seconds = float(mark.args[0]) if mark and mark.args else 0.0
         longest[item.path] = max(longest.get(item.path, 0.0), seconds)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: -longest[item.path])
+        size = {path: path.stat().st_size.bit_length() for path in longest}
+        items.sort(key=lambda item: (-longest[item.path], -size[item.path]))
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]

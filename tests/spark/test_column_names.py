@@ -44,40 +44,56 @@ def test_event_time_keys_sequence_and_partition_are_columns_with_dots(bench: Pip
     merge = {"keys": ["shop.id"], "sequenceBy": "ev.time"}
     sinks = [
         {"name": "table", "delta": {"path": str(bench.folder / "out"), "merge": merge, "partitionBy": ["shop.id"]}},
-        {"name": "lines", "csv": {"path": str(bench.folder / "csv"), "partitionBy": ["shop.id"]}},
     ]  # fmt: skip
     [row] = bench.run(*views, query={"to": sinks})
     assert (row[0], row[2]) == ("a", 2)
-    assert list(bench.folder.glob("csv/shop.id=a/*.csv"))
     bench.put("events", event("ann", 30, 7), event("ann", 20, 5))
     [row] = bench.run(*views, query={"to": sinks})
     assert (row[0], row[2]) == ("a", 7)
+
+
+@pytest.mark.full(
+    gate="spark/test_column_names.py::test_event_time_keys_sequence_and_partition_are_columns_with_dots"
+)
+@pytest.mark.S14
+def test_files_are_partitioned_by_a_column_with_a_dot(bench: PipeBench) -> None:
+    sink = {"name": "lines", "csv": {"path": str(bench.folder / "csv"), "partitionBy": ["shop.id"]}}
+    bench.run({"name": "v", "sql": "SELECT `shop.id`, `n.1` FROM events"}, query={"to": [sink]})
+    assert list(bench.folder.glob("csv/shop.id=a/*.csv"))
 
 
 @pytest.mark.S23
 @pytest.mark.parametrize("way", only(COUNTERS, {"pandas"}))
 def test_code_that_keeps_state_gets_no_column_with_a_dot(bench: PipeBench, way: str) -> None:
     """Which PySpark itself cannot do; the watermark of a view is on one, in backticks or without."""
-    watermark = {"column": "`ev.time`", "delay": "1 second"}
-    source = bench.sources[0]
-    bench.sources = [
-        {"name": "raw", "files": {**source["files"], "format": "text", "schema": None}},
-        *bench.sources,
-    ]
-    state = {"keys": ["user"], "schema": "user STRING, n BIGINT", **COUNTERS[way]}
-    views = [
-        {"name": "parsed", "sql": PARSED, "watermark": watermark},
-        {"name": "named", "sql": "SELECT `user`, `ev.time` AS at, 'x' AS page FROM parsed"},
-    ]
-
-    graph = bench.graph(*views, {"name": "v", "state": {"from": "parsed", **state}})
+    graph = bench.graph(*counted(bench, "parsed", way))
     with pytest.raises(SpecInvalid) as error:
         build(bench.spark.newSession(), graph, graph.spec.queries[0])
     [problem] = error.value.problems
     assert (problem.path, problem.reason) == ("spec.views", "StateNotAllowed")
     assert "'ev.time'; give it another name in a view, such as ev_time" in problem.message
 
-    assert bench.run(*views, {"name": "v", "state": {"from": "named", **state}}) == [("ann", 3)]
+
+@pytest.mark.full(gate="spark/test_column_names.py::test_code_that_keeps_state_gets_no_column_with_a_dot")
+@pytest.mark.S23
+@pytest.mark.parametrize("way", COUNTERS)
+def test_code_that_keeps_state_gets_the_column_under_another_name(bench: PipeBench, way: str) -> None:
+    assert bench.run(*counted(bench, "named", way)) == [("ann", 3)]
+
+
+def counted(bench: PipeBench, relation: str, way: str) -> list[dict[str, Any]]:
+    """Views of a stream of texts: parsed, with the watermark `ev.time`; with other names; and the counts of one of both."""
+    files = bench.sources[0]["files"]
+    bench.sources = [
+        {"name": "raw", "files": {**files, "format": "text", "schema": None}},
+        *bench.sources,
+    ]
+    state = {"keys": ["user"], "schema": "user STRING, n BIGINT", **COUNTERS[way]}
+    return [
+        {"name": "parsed", "sql": PARSED, "watermark": {"column": "`ev.time`", "delay": "1 second"}},
+        {"name": "named", "sql": "SELECT `user`, `ev.time` AS at, 'x' AS page FROM parsed"},
+        {"name": "v", "state": {"from": relation, **state}},
+    ]
 
 
 @pytest.mark.S09

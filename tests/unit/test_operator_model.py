@@ -822,7 +822,14 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=100, stateful_step_count=40)
+TestLife.settings = settings(max_examples=40, stateful_step_count=40)
+
+
+@pytest.mark.full(gate="unit/test_operator_model.py::test_every_phase_can_be_reached")
+class TestManyLives(Life.TestCase):  # type: ignore[name-defined,misc]
+    """More lives than the gate has time for."""
+
+    settings = settings(max_examples=400, stateful_step_count=40)
 
 
 def lived(document: dict[str, Any], *happened: Callable[[Life], None]) -> str:

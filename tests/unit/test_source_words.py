@@ -33,13 +33,19 @@ def name(module: Path) -> str:
     return str(module.relative_to(ROOT))
 
 
+@cache
+def tree(module: Path) -> ast.Module:
+    """A module, parsed once for all tests."""
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
 def texts(module: Path) -> Iterator[str]:
     """The docstrings, comments and string literals of a module in Python or Java."""
     source = module.read_text(encoding="utf-8")
     if module.suffix == ".java":
         yield from JAVA_TEXT.findall(source)
         return
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -56,7 +62,7 @@ def words(module: Path) -> list[str]:
 
 def assigned(module: Path) -> Iterator[str]:
     """The names that a module gives to variables, parameters, attributes, functions and imports."""
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):

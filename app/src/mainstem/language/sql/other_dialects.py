@@ -130,4 +130,6 @@ def phrase(sql: str) -> Phrase | None:
     """The first construct of another dialect in a text that Spark cannot read; None without one."""
     text = code(sql)
     matches = ((pattern.search(text), name, advice) for pattern, name, advice in _COMPILED)
-    return min((Phrase(match.start(), name, advice) for match, name, advice in matches if match), default=None)
+    return min(
+        (Phrase(match.start(), name, advice) for match, name, advice in matches if match), default=None
+    )
