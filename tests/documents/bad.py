@@ -2060,6 +2060,20 @@ BAD: Final = [
         ),
     ),
     Bad(
+        "append of distinct rows without event time",
+        (
+            (
+                "LEFT JOIN airports a ON d.dest = a.faa\n",
+                "LEFT JOIN airports a ON d.dest = a.faa\n    - name: carriers\n      sql: SELECT DISTINCT carrier FROM departures\n",
+            ),
+            ("      from: weather", "      from: carriers"),
+        ),
+        (
+            "20:13: warning: spec.sources[1].name: no query reads 'weather' [UnusedSource]",
+            "61:7: spec.queries[3].outputMode: without event time among the columns of DISTINCT or UNION in 'carriers' no row would ever be final; write a `deduplicate` step, which passes on the first of equal rows at once, or use update or complete [WatermarkNeeded]",
+        ),
+    ),
+    Bad(
         "append of groups without event time",
         (
             ("GROUP BY 1, 2", "GROUP BY ALL"),

@@ -32,7 +32,7 @@ def keys(context: Context) -> Iterator[Problem]:
     yield from findings(context, _window_end)
     for index, query in enumerate(context.spec.queries):
         for node in _timeless(context, query):
-            message = _DISTINCT if node.implied else _TIMELESS.format(view=node.view)
+            message = (_DISTINCT if node.implied else _TIMELESS).format(view=node.view)
             yield context.problem(("queries", index, "outputMode"), message, reasons.WATERMARK_NEEDED)
             break
 
@@ -78,7 +78,7 @@ _TIMELESS: Final = (
     "group by window(<event time>, '1 hour') or the like, or use update or complete"
 )
 _DISTINCT: Final = (
-    "without event time among the columns of DISTINCT or UNION no row would ever be final; write a `deduplicate` step, "
+    "without event time among the columns of DISTINCT or UNION in {view!r} no row would ever be final; write a `deduplicate` step, "
     "which passes on the first of equal rows at once, or use update or complete"
 )
 _BY_WINDOW: Final = (
