@@ -1935,7 +1935,7 @@ BAD: Final = [
             ),
         ),
         (
-            "32:14: spec.views[0].sql: 'departures' has no earlier versions: no relation of a document has; a `static` source is joined as it is now, and the row that was valid at the time of an event is found by a `state` step over both streams [TimeTravelNotAllowed]",
+            "32:14: spec.views[0].sql: no earlier version of 'departures' can be read in SQL; `static: {delta: {version: 3}}` reads a fixed version of a table, a `static` source is otherwise joined as it is now, and a `state` step over two streams finds the row that was valid at the time of an event [TimeTravelNotAllowed]",
         ),
     ),
     Bad(

@@ -260,7 +260,8 @@ def test_a_failed_stream_names_the_file(streamed: Callable[..., dict[str, Any]],
 
 
 WIDE = """s STRING, a ARRAY<INT>, n BIGINT, api_token INT, o STRUCT<x INT>, l ARRAY<STRUCT<a: INT>>,
-    m MAP<STRING, STRUCT<a: DATE>>, d ARRAY<STRUCT<o: STRUCT<b: ARRAY<STRUCT<c: INT>>>>>, k ARRAY<STRUCT<api_key: INT>>"""
+    m MAP<STRING, STRUCT<a: DATE>>, d ARRAY<STRUCT<o: STRUCT<b: ARRAY<STRUCT<c: INT>>>>>, k ARRAY<STRUCT<api_key: INT>>,
+    tokens MAP<STRING, STRUCT<a: INT>>, apis MAP<STRING, STRUCT<key: INT>>"""
 NAMED = {
     b'{"a":[1,null],"n":"12 apples"}': "the column 'n' must be BIGINT, but its value is '12 apples'",
     b'{"n":"' + b"y" * 5000 + b'"}': f"the column 'n' must be BIGINT, but its value is '{'y' * 40}...'",
@@ -274,7 +275,13 @@ NAMED = {
     b'{"m":{"v":[2]}}': "the column 'm' must be MAP<STRING, STRUCT<a: DATE>>, but its value is '{\"v\":[2]}'",
     b'{"d":[{},{"o":{"b":[{"c":1},{"c":2.50}]}}]}': "the column 'd[1].o.b[1].c' must be INT, but its value is '2.50'",
     b'{"k":[{"api_key":"hunter2"}]}': "the column 'k[0].api_key' must be INT, but its value is '*****'",
-    b'{"m":{"access_key":{"a":"hunter2"}}}': "the column 'm[\"access_key\"].a' must be DATE, such as 2024-01-31, but its value is '*****'",
+    b'{"m":{"access_key":{"a":"hunter2"}}}': "the column 'm[\"*****\"].a' must be DATE, such as 2024-01-31, but its value is '*****'",
+    b'{"m":{"a\\"].b\\\\":{"a":"x"}}}': r"""the column 'm["a\"].b\\"].a' must be DATE, such as 2024-01-31, but its value is 'x'""",
+    b'{"m":{"'
+    + b"k" * 60
+    + b'password":{"a":"hunter2"}}}': "the column 'm[\"*****\"].a' must be DATE, such as 2024-01-31, but its value is '*****'",
+    b'{"tokens":{"hunter2":{"a":"x"}}}': "the column 'tokens[\"*****\"].a' must be INT, but its value is '*****'",
+    b'{"apis":{"api":{"key":"hunter2"}}}': "the column 'apis[\"*****\"].key' must be INT, but its value is '*****'",
     b'{"k":["hunter2"]}': "the column 'k' must be ARRAY<STRUCT<api_key: INT>>, but its value is '*****'",
     b'{"s":"' + b"z" * 100: f'not valid JSON: \'{{"s":"{"z" * 34}...\'',
     b'{"s":'
@@ -303,26 +310,32 @@ def test_a_dead_letter_names_the_column_its_value_and_the_expected_type(
     assert not any("hunter2" in error for error in errors)
 
 
-NUMBERS = (
-    "99999999.999",
-    "1e5",
-    "-1.50",
-    "1E+2",
-    "0.10",
-    "123456789012345678901.5",
-    "1.0e-7",
-    '"2.50"',
-    '"1e5"',
-)
+NUMBERS = {
+    '{"n":99999999.999}': "99999999.999",
+    '{"n":1e5}': "1e5",
+    '{"s":"1 and 2.5","n":-1.50}': "-1.50",
+    '{"n":1E+2}': "1E+2",
+    '{"n":0.10}': "0.10",
+    '{"n":1.0e-7}': "1.0e-7",
+    '{"n":"2.50"}': "2.50",
+    '{"s":"1e5","n":"1e5"}': "1e5",
+    '{"s":"1e7","n":1.00E7}': "1.0E7",
+    '{"s":"0.30000000000000004","n":0.30000000000000003}': "0.30000000000000004",
+    '{"s":"123456789012345678901","n":123456789012345678901.5}': "1.2345678901234568E20",
+    '{"n":1e400}': '"Infinity"',
+}
+"""Record -> how its number is shown: with its digits there, if no other number of the record has its value."""
 
 
-def test_a_dead_letter_shows_a_number_as_the_record_has_it(spark: SparkSession) -> None:
-    """Spark renders a number that it reads as text: `9.9999999999E7`."""
-    raws = [f'{{"s":"1 and 2.5","n":{number}}}'.encode() for number in NUMBERS]
-    letters = DecodedRecords(records(spark, raws), treated("deadLetter", "n INT"), "src").dead_letters()
+def test_a_dead_letter_shows_a_number_with_the_digits_of_the_record_or_as_spark_does(
+    spark: SparkSession,
+) -> None:
+    raws = [record.encode() for record in NUMBERS]
+    letters = DecodedRecords(
+        records(spark, raws), treated("deadLetter", "s STRING, n INT"), "src"
+    ).dead_letters()
     errors = [row.error for row in letters.orderBy("offset").collect()]
-    expected = [number.strip('"') for number in NUMBERS]
-    assert errors == [f"the column 'n' must be INT, but its value is '{number}'" for number in expected]
+    assert errors == [f"the column 'n' must be INT, but its value is '{shown}'" for shown in NUMBERS.values()]
 
 
 _FULL_DEPTH = pytest.mark.full(

@@ -63,6 +63,7 @@ def test_the_page_shows_the_warning_that_the_tool_prints() -> None:
         "SELECT shop AS match_recognize FROM orders WHERE shop = 'EMIT CHANGES' -- EMIT CHANGES",
         "SELECT `top`.id FROM orders AS `top`",
         "SELECT explode(items) AS unnest FROM orders",
+        "SELECT asof.id FROM orders asof JOIN shops s ON asof.shop = s.shop",
         "SELECT o.id AS within FROM orders o JOIN payments p ON o.id = p.id AND p.at BETWEEN o.at AND o.at + INTERVAL 1 HOUR",
     ],
 )
@@ -76,4 +77,27 @@ def test_a_name_that_is_a_word_of_another_dialect_gets_no_advice(sql: str) -> No
 def test_no_relation_of_a_document_has_earlier_versions(text: str) -> None:
     [problem] = problems(f"SELECT id FROM orders {text}", "append")
     assert problem.reason == "TimeTravelNotAllowed"
-    assert problem.message.startswith("'orders' has no earlier versions")
+    assert problem.message.startswith("no earlier version of 'orders' can be read in SQL; `static: {delta")
+
+
+@pytest.mark.parametrize(
+    ("sql", "advice"),
+    [
+        ("SELECT o.id FROM orders o ASOF LEFT JOIN payments p ON o.id = p.id", "ASOF JOIN"),
+        ("SELECT id FROM orders ASOF JOIN payments USING (id)", "ASOF JOIN"),
+        (
+            "SELECT start FROM TABLE (TUMBLE(DATA => TABLE orders, TIMECOL => DESCRIPTOR(at)))",
+            "TUMBLE(TABLE ...)",
+        ),
+        ("SELECT id, unnest(items) AS item FROM STREAM orders", None),
+        ("SELECT s.id FROM STREAM orders AS asof JOIN shops s ON asof.shop = s.shop", None),
+    ],
+)
+def test_the_advice_is_about_what_cannot_be_read(sql: str, advice: str | None) -> None:
+    [problem] = problems(sql, "append")
+    assert problem.reason == "SqlNotRead"
+    assert (
+        problem.message.partition(":")[0].removeprefix("Spark has no ") == advice
+        if advice
+        else (problem.message.startswith("Mainstem cannot read the SQL from here"))
+    )

@@ -43,10 +43,13 @@ def asked(new: dict[str, Any], old: dict[str, Any] | None = None) -> Review:
 
 
 def answered(new: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The response, without the warning of the source, which no user has in production."""
     review = asked(new, old)
-    problems = reviews.problems(new)
-    warnings = reviews.change_warnings(old, new) if old and not problems else ()
-    response: dict[str, Any] = decision(review, problems, warnings)["response"]
+    findings = reviews.findings(new)
+    of_change = reviews.change_warnings(old, new) if old and not findings.problems else ()
+    of_document = [warning for warning in findings.warnings if not warning.endswith("[NotFaultTolerant]")]
+    answer = decision(review, findings.problems, (*of_change, *of_document))
+    response: dict[str, Any] = answer["response"]
     assert response["uid"] == "u"
     return response
 
@@ -78,6 +81,23 @@ def test_every_problem_of_a_document_is_in_the_message() -> None:
     assert (
         "spec.checkpoints.location: "
         in answered(resource(checkpoints={"location": "/tmp/x"}))["status"]["message"]
+    )
+
+
+def test_the_policies_of_the_cluster_are_in_the_message_with_the_other_problems() -> None:
+    bad = with_sql("SELECT nothing(value) FROM ticks")
+    bad["spec"]["checkpoints"]["location"] = "/tmp/checkpoints"
+    message = answered(bad)["status"]["message"]
+    assert "[CheckpointNotDurable]" in message
+    assert "[UnknownFunction]" in message
+
+
+def test_the_warnings_of_a_document_are_those_of_validate() -> None:
+    answer = answered(with_sql("SELECT value\nFROM ticks EMIT CHANGES"))
+    assert answer["allowed"]
+    [warning] = answer["warnings"]
+    assert warning.startswith(
+        "spec.views[0].sql, line 2, column 12: Spark has no EMIT: leave it out; the query's `outputMode"
     )
 
 

@@ -1,6 +1,6 @@
 """Reads and checks documents: YAML, shape, parameters and rules; reports all problems at once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
@@ -139,12 +139,21 @@ def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | No
     return documents
 
 
-def read_object(data: Mapping[str, Any]) -> Document:
-    """Read the pipeline of an object from the API server; raises `SpecInvalid` with paths but without lines."""
+def read_object(
+    data: Mapping[str, Any], check_more: Callable[[StreamingPipeline], Iterable[Problem]] | None = None
+) -> Document:
+    """Read the pipeline of an object from the API server; raises `SpecInvalid` with paths but without lines.
+
+    Args:
+        data: the object.
+        check_more: finds further problems of a document whose shape is right.
+    """
     part = YamlText(
         {key: value for key, value in data.items() if key in ("apiVersion", "kind", "metadata", "spec")}
     )
     document, problems = _read_part(part, "", {})
+    if document is not None and check_more is not None:
+        problems = [*problems, *check_more(document.pipeline)]
     if document is None or any(not problem.warning for problem in problems):
         raise SpecInvalid(problems)
     return document

@@ -70,7 +70,8 @@ TIME_TRAVEL_NOT_ALLOWED: Final = document_problem(
     "TimeTravelNotAllowed",
     "SQL reads an earlier version of a relation: `t FOR SYSTEM_TIME AS OF e.ts`, `VERSION AS OF 3`. Spark refuses it for every "
     "relation of a document.",
-    "Join a `static` source, which is read as it is now; or keep the valid row of each key in a `state` step over both streams.",
+    "For a fixed version of a Delta table set `version` or `timestamp` of a `static` source; without them it is read as it is now. "
+    "A `state` step over two streams finds the row that was valid at the time of an event.",
 )
 CYCLIC_VIEWS: Final = document_problem(
     "CyclicViews",

@@ -112,12 +112,12 @@ class AdmissionServer:
             async with self._turns.turn(review.namespace):
                 if asyncio.get_running_loop().time() >= deadline:
                     return not_checked(review.uid, "the check takes too long")
-                problems = await self._validators.problems(review.namespace, review.new)
-                warnings = await self._warnings(review) if not problems else ()
+                findings = await self._validators.findings(review.namespace, review.new)
+                of_change = await self._warnings(review) if not findings.problems else ()
         except Exception as error:  # noqa: BLE001 - no error of the webhook may reject a document
             self._log.error("the webhook cannot check a document", namespace=review.namespace, error=error)
             return _not_checked(review, "the validation process has failed")
-        answer = decision(review, problems, warnings)
+        answer = decision(review, findings.problems, (*of_change, *findings.warnings))
         WEBHOOK_REVIEWS.labels(result="allowed" if answer["response"]["allowed"] else "denied").inc()
         return answer
 

@@ -106,11 +106,7 @@ def read_body(body: Mapping[str, Any]) -> Document:
     Raises:
         SpecInvalid: the document is invalid; holds all problems.
     """
-    document = read_object({**_head(body), "spec": body["spec"]})
-    problems = policies.check(document.pipeline)
-    if problems:
-        raise SpecInvalid(problems)
-    return document
+    return read_object({**_head(body), "spec": body["spec"]}, policies.check)
 
 
 def recall(text: str, name: str) -> Revision:

@@ -1,7 +1,8 @@
 """What the admission webhook asks about a document: its problems, and what a change of it does; pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from mainstem.changes import Change, Effect
 from mainstem.changes.consequences import (
@@ -27,13 +28,21 @@ _WHOLE: Final = {
 _SILENT: Final = (Effect.UNCHANGED, Effect.LIVE)
 
 
-def problems(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """The problems of a resource's document, each with its path, its line in a text of several lines, and its reason."""
+class Findings(NamedTuple):
+    """What is wrong with a document, each with its path, its line in a text of several lines, and its reason."""
+
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def findings(body: Mapping[str, Any]) -> Findings:
+    """The problems of a resource's document; its warnings, if it has no problem."""
     try:
-        read_body(body)
+        document = read_body(body)
     except SpecInvalid as refused:
-        return tuple(problem.named() for problem in refused.problems if not problem.warning)
-    return ()
+        return Findings(problems=tuple(each.named() for each in refused.problems if not each.warning))
+    # `kubectl` itself begins the line with "Warning: ".
+    return Findings(warnings=tuple(replace(each, warning=False).named() for each in document.warnings))
 
 
 def change_warnings(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ def _answer(request: dict[str, Any]) -> Any:
     if "old" in request:
         return reviews.change_warnings(request["old"], request["new"])
     if "new" in request:
-        return reviews.problems(request["new"])
+        return reviews.findings(request["new"])
     try:
         if "running" in request:
             return documents.change(request["running"], request["wanted"])

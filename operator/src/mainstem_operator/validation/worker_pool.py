@@ -17,6 +17,7 @@ from typing import Any, Final
 from mainstem_operator.metrics import VALIDATORS_LOST
 from mainstem_operator.turns import FairTurns
 from mainstem_operator.validation.documents import DocumentChange, Revision, ValidationResult
+from mainstem_operator.validation.reviews import Findings
 from mainstem_operator.validation.worker import HEADER, refused
 
 
@@ -96,14 +97,14 @@ class Validators:
         unknown = DocumentChange(driver=("the comparison of the documents reached a limit",))
         return answer if isinstance(answer, DocumentChange) else unknown
 
-    async def problems(self, namespace: str, new: Mapping[str, Any]) -> tuple[str, ...]:
-        """The problems of a resource's document, for a user; empty if it is valid.
+    async def findings(self, namespace: str, new: Mapping[str, Any]) -> Findings:
+        """The problems of a resource's document, or its warnings, for a user.
 
         Raises:
             ValidatorLost: the document was not validated; try again.
         """
         answer = await self._ask(namespace, {"new": _document(new)})
-        return answer if isinstance(answer, tuple) else (refused().message,)
+        return answer if isinstance(answer, Findings) else Findings(problems=(refused().message,))
 
     async def change_warnings(
         self, namespace: str, old: Mapping[str, Any], new: Mapping[str, Any]

@@ -4,7 +4,6 @@ Only malformed records are examined. Spark's parsers set a field that does not f
 field, read as text, is not null, it does not fit.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
@@ -23,17 +22,17 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from mainstem import logs
+from mainstem.dataframes.decode.record_path import BEGINNING, RecordPath, cut, masked
 from mainstem.dataframes.decode.values import is_unaltered
 from mainstem.dataframes.spark_types import named
 
 
-_BEGINNING: Final = 40
-"""Characters of a value that a message shows: enough to recognize the value, too few for a whole document or key."""
+_LARGEST: Final = 16_384
+"""Bytes of a record in which the digits of a number are looked for."""
 _MAX_COLUMNS: Final = 200
 """Columns of an object that are examined; the plan grows with each."""
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
-_RENDERED: Final = r"^-?[0-9]+\.[0-9]+(E-?[0-9]+)?$"
+_RENDERED: Final = r"^-?[0-9]{1,20}\.[0-9]{1,20}(E-?[0-9]{1,3})?$"
 """How Spark renders a number with a fraction or an exponent that it reads as text: `1.0E7` for `10000000.0` and `1e7`."""
 _FORMS: Final[Mapping[type[DataType], tuple[str, str]]] = {
     DateType: ("dateFormat", "such as 2024-01-31"),
@@ -49,51 +48,16 @@ class _Line(NamedTuple):
     options: Mapping[str, str]
 
 
-class _Path(NamedTuple):
-    """The way to a value in a record, such as `l[0].a` or `m["key"].a`: Spark knows the numbers and the keys."""
-
-    parts: tuple[str | Column, ...] = ()
-
-    def field(self, name: str) -> "_Path":
-        return _Path((*self.parts, f".{name}" if self.parts else name))
-
-    def element(self, number: Column) -> "_Path":
-        return _Path((*self.parts, "[", number.cast("string"), "]"))
-
-    def entry(self, key: Column) -> "_Path":
-        return _Path((*self.parts, '["', _cut(key), '"]'))
-
-    def text(self) -> Column:
-        return F.concat(*(F.lit(part) if isinstance(part, str) else part for part in self.parts))
-
-    def masked(self, value: Column, kind: DataType) -> Column:
-        """The value, or stars if a name on the way to it or in its type is the name of a credential."""
-        stars = F.lit("*****")
-        names = "".join(part for part in self.parts if isinstance(part, str))
-        if re.search(logs.CREDENTIAL_WORDS, f"{names} {named(kind)}", re.IGNORECASE):
-            return stars
-        for part in self.parts:
-            if isinstance(part, Column):
-                value = F.when(F.rlike(part, F.lit(f"(?i){logs.CREDENTIAL_WORDS}")), stars).otherwise(value)
-        return value
-
-
 def beginning(value: Column) -> Column:
     """The beginning of a text on one line, quoted."""
-    return F.concat(F.lit("'"), _cut(value), F.lit("'"))
-
-
-def _cut(value: Column) -> Column:
-    text = F.regexp_replace(F.substring(value, 1, _BEGINNING + 1), r"[\x00-\x1f\x7f]", " ")
-    cut = F.concat(F.substring(text, 1, _BEGINNING), F.lit("..."))
-    return F.when(F.length(text) > _BEGINNING, cut).otherwise(text)
+    return F.concat(F.lit("'"), cut(value), F.lit("'"))
 
 
 def beginning_of_bytes(value: Column) -> Column:
     """The first bytes of a value, as hexadecimal digits."""
     size = F.octet_length(value)
-    more = F.when(size > _BEGINNING // 2, "...").otherwise("")
-    return F.concat(F.hex(F.substring(value, 1, _BEGINNING // 2)), more)
+    more = F.when(size > BEGINNING // 2, "...").otherwise("")
+    return F.concat(F.hex(F.substring(value, 1, BEGINNING // 2)), more)
 
 
 def in_json(record: Column, schema: StructType, text: Column, options: Mapping[str, str]) -> Column:
@@ -108,7 +72,7 @@ def in_json(record: Column, schema: StructType, text: Column, options: Mapping[s
     Returns:
         A STRING, null if every column fits.
     """
-    return _first(_in_object(record, schema, text, _Line(text, options), _Path()), text)
+    return _first(_in_object(record, schema, text, _Line(text, options), RecordPath()), text)
 
 
 def in_csv(
@@ -129,12 +93,12 @@ def in_csv(
     line = _Line(text, options)
 
     def misfit(field: StructField, value: Column) -> Column:
-        return _misfit(field, _is_unfit(record[field.name], field, line), value, line, _Path())
+        return _misfit(field, _is_unfit(record[field.name], field, line), value, line, RecordPath())
 
     def misfits(parsed: Column) -> Column:
         return F.array(*(misfit(field, parsed[field.name]) for field in schema.fields[:_MAX_COLUMNS]))
 
-    return _first(bound(raw, misfits), text)
+    return _first(bound(raw, misfits))
 
 
 def fields_as_texts(text: Column, options: Mapping[str, str]) -> Column:
@@ -153,25 +117,37 @@ def bound(value: Column, use: Callable[[Column], Column]) -> Column:
     return F.get(F.transform(F.array(value), use), F.lit(0))
 
 
-def _first(misfits: Column, text: Column) -> Column:
-    """The message about the first misfit in an array; a column that fits is null in it. Null if all columns fit."""
-    first = F.get(F.filter(misfits, lambda each: each.isNotNull()), F.lit(0))
-    return bound(
-        first, lambda misfit: F.concat(misfit["message"], beginning(_as_written(misfit["value"], text)))
-    )
+def _first(misfits: Column, text: Column | None = None) -> Column:
+    """The message about the first misfit in an array; a column that fits is null in it. Null if all columns fit.
+
+    Args:
+        misfits: the array.
+        text: the record's text, if the values are those that Spark has rendered.
+    """
+
+    def message(misfit: Column) -> Column:
+        value = misfit["value"]
+        return F.concat(misfit["message"], beginning(value if text is None else _as_written(value, text)))
+
+    return bound(F.get(F.filter(misfits, lambda each: each.isNotNull()), F.lit(0)), message)
 
 
 def _as_written(value: Column, text: Column) -> Column:
-    """A number as it stands in the record's text, by the digits there of the same value; other values as they are."""
-    number = value.try_cast("double")
-    numbers = F.filter(
-        F.regexp_extract_all(text, F.lit(_NUMBER), F.lit(0)), lambda each: each.try_cast("double") == number
-    )
-    is_rendered = F.rlike(value, F.lit(_RENDERED)) & ~F.array_contains(numbers, value)
-    return F.when(is_rendered, F.coalesce(F.get(numbers, F.lit(0)), value)).otherwise(value)
+    """A number with the digits of the record, if it is certain which they are; other values as they are.
+
+    They are certain if all numbers of the record's text that have this value have the same digits.
+    """
+
+    def digits(number: Column) -> Column:
+        numbers = F.regexp_extract_all(text, F.lit(_NUMBER), F.lit(0))
+        same = F.array_distinct(F.filter(numbers, lambda each: each.try_cast("double") == number))
+        return bound(same, lambda texts: F.when(F.size(texts) == 1, texts[0]).otherwise(value))
+
+    is_rendered = F.rlike(value, F.lit(_RENDERED)) & (F.octet_length(text) <= _LARGEST)
+    return F.when(is_rendered, bound(value.try_cast("double"), digits)).otherwise(value)
 
 
-def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: _Path) -> Column:
+def _in_object(record: Column, schema: StructType, text: Column, line: _Line, within: RecordPath) -> Column:
     """The misfits among the fields of an object, and of the objects inside it, as an array."""
 
     def misfits(raw: Column) -> Column:
@@ -199,7 +175,7 @@ def _has_fields(kind: DataType) -> bool:
     return isinstance(kind, StructType) or (isinstance(kind, MapType) and _has_fields(kind.valueType))
 
 
-def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, path: _Path) -> Column:
+def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, path: RecordPath) -> Column:
     """The misfits among the fields of a value, of the elements of an array, or of the values of a map, as an array.
 
     Args:
@@ -223,12 +199,12 @@ def _inside(parsed: Column, kind: DataType, text: Column, line: _Line, path: _Pa
     return _or_empty(F.flatten(misfits))
 
 
-def _in_entry(kind: DataType, line: _Line, path: _Path, pair: Column, _number: Column) -> Column:
+def _in_entry(kind: DataType, line: _Line, path: RecordPath, pair: Column, _number: Column) -> Column:
     key, text = pair["raw"]["key"], pair["raw"]["value"]
     return _inside(pair["value"], kind, text, line, path.entry(key))
 
 
-def _in_element(kind: DataType, line: _Line, path: _Path, pair: Column, number: Column) -> Column:
+def _in_element(kind: DataType, line: _Line, path: RecordPath, pair: Column, number: Column) -> Column:
     return _inside(pair["value"], kind, pair["raw"], line, path.element(number))
 
 
@@ -244,12 +220,13 @@ def _is_unfit(value: Column, field: StructField, line: _Line) -> Column:
     return value.isNull() if unaltered is None else value.isNull() | ~F.coalesce(unaltered, F.lit(True))
 
 
-def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within: _Path) -> Column:
+def _misfit(field: StructField, unfit: Column, raw: Column, line: _Line, within: RecordPath) -> Column:
     """The message about a column and its value if the value does not fit, else null."""
     path = within.field(field.name)
+    hidden = path.is_credential(field.dataType)
     form = F.lit(f"' must be {_form(field.dataType, line.options)}, but its value is ")
-    message = F.concat(F.lit("the column '"), path.text(), form).alias("message")
-    value = path.masked(raw, field.dataType).alias("value")
+    message = F.concat(F.lit("the column '"), path.text(hidden), form).alias("message")
+    value = masked(raw, hidden).alias("value")
     return F.when(unfit & raw.isNotNull(), F.struct(message, value))
 
 
@@ -257,7 +234,7 @@ def _form(kind: DataType, options: Mapping[str, str]) -> str:
     """The type, with the pattern or an example of its text for dates and times."""
     lower_options = {key.lower(): value for key, value in options.items()}
     name = named(kind)
-    name = name if len(name) <= _BEGINNING * 2 else f"{name[: _BEGINNING * 2]}..."
+    name = name if len(name) <= BEGINNING * 2 else f"{name[: BEGINNING * 2]}..."
     if type(kind) not in _FORMS:
         return name
     option, example = _FORMS[type(kind)]

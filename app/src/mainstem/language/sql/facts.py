@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from mainstem import reasons
 from mainstem.language.sql.builtins import GRAMMAR
-from mainstem.language.sql.other_dialects import is_foreign
+from mainstem.language.sql.other_dialects import Phrase, is_foreign, phrase, time_travel
 from mainstem.language.sql.parser import NotReadable, parse
 from mainstem.language.sql.text import (
     SqlRefusal,
@@ -62,12 +62,14 @@ class Facts:
         refusals: the parts that a text must not contain.
         tree: sqlglot's tree; None if sqlglot cannot read the text.
         unread: offset of the first character that sqlglot cannot read; None if it can read the text, or need not.
+        foreign: the construct of another dialect for which it cannot be read.
     """
 
     references: tuple[Reference, ...] | None
     refusals: tuple[SqlRefusal, ...]
     tree: exp.Expr | None
     unread: int | None = None
+    foreign: Phrase | None = None
 
 
 UNREAD: Final = Facts(None, (), None)
@@ -85,15 +87,17 @@ def read(sql: str) -> Facts:
     try:
         trees = parse(unended(text))
     except NotReadable as error:  # Spark decides about the text
-        return Facts(None, refusals, None, error.offset)
+        return Facts(None, refusals, None, error.offset, phrase(text))
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (SqlRefusal(message, reasons.NOT_A_QUERY), *refusals), None)
     refusals += (*_files_read(tree), *_versions_read(tree)) if tree is not None else ()
     unread = unread_relation(text)
-    if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree) or is_foreign(tree):
-        return Facts(None, refusals, None, unread or 0)
+    if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree):
+        return Facts(None, refusals, None, unread or 0, phrase(text, unread or 0))
+    if is_foreign(tree):
+        return Facts(None, refusals, None, 0, phrase(text))
     references = _references(tree, {name for _, name in tables})
     return Facts(references, refusals, tree, 0 if references is None else None)
 
@@ -158,11 +162,9 @@ def _versions_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
     """Relations of the document whose earlier version the text reads, as in `t FOR SYSTEM_TIME AS OF e.ts`."""
     for table in tree.find_all(exp.Table):
         if table.args.get("version") and not table.db:
-            message = (
-                f"{table.name!r} has no earlier versions: no relation of a document has; a `static` source is joined as it is "
-                "now, and the row that was valid at the time of an event is found by a `state` step over both streams"
+            yield SqlRefusal(
+                time_travel(table.name), reasons.TIME_TRAVEL_NOT_ALLOWED, table.this.meta.get("start", 0)
             )
-            yield SqlRefusal(message, reasons.TIME_TRAVEL_NOT_ALLOWED, table.this.meta.get("start", 0))
 
 
 def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:

@@ -28,7 +28,7 @@ def unread(context: Context) -> Iterator[Problem]:
     for index, view in enumerate(context.spec.views):
         facts = context.graph.facts[view.name]
         if facts.unread is not None and not facts.refusals:
-            foreign = other_dialects.phrase(view.sql or "")
+            foreign = facts.foreign
             message = f"Spark has no {foreign.name}: {foreign.advice}. {_NOT_READ}" if foreign else _NOT_READ
             offset = foreign.offset if foreign else facts.unread
             yield context.problem(
