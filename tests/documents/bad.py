@@ -1923,7 +1923,7 @@ BAD: Final = [
         "window function over a stream",
         (("SELECT d.*, a.name", "SELECT d.*, row_number() OVER (ORDER BY d.carrier) AS r, a.name"),),
         (
-            "31:51: spec.views[0].sql: a window function with OVER would sort the whole stream; a `deduplicate` step keeps the first row of each key, and max_by(<column>, <event time>) of a group its newest [WindowFunctionNotAllowed]",
+            "31:51: spec.views[0].sql: a window function with OVER would sort the whole stream; a `deduplicate` step keeps the row of each key that arrives first, and max_by(<column>, <event time>) of a group its newest [WindowFunctionNotAllowed]",
         ),
     ),
     Bad(
