@@ -141,7 +141,7 @@ def _as_written(value: Column, text: Column) -> Column:
     def digits(number: Column) -> Column:
         numbers = F.regexp_extract_all(text, F.lit(_NUMBER), F.lit(0))
         same = F.array_distinct(F.filter(numbers, lambda each: each.try_cast("double") == number))
-        return bound(same, lambda texts: F.when(F.size(texts) == 1, texts[0]).otherwise(value))
+        return bound(same, lambda texts: F.when(F.size(texts) == 1, F.get(texts, F.lit(0))).otherwise(value))
 
     is_rendered = F.rlike(value, F.lit(_RENDERED)) & (F.octet_length(text) <= _LARGEST)
     return F.when(is_rendered, bound(value.try_cast("double"), digits)).otherwise(value)
