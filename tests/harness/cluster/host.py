@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from harness import kubeflags
 from harness.cluster.configs import write_json
@@ -23,6 +24,8 @@ _TESTS = Path(__file__).parents[2]
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _KERNEL = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1}
 """Settings that kubelet asks for."""
+_WEIGHT: Final = 8
+"""Processes of tests that compute beside the cluster are two to six."""
 
 
 def start_node(at: Layout, state: ClusterState, servers: dict[str, list[str]]) -> None:
@@ -30,7 +33,9 @@ def start_node(at: Layout, state: ClusterState, servers: dict[str, list[str]]) -
     at.logs.mkdir(parents=True)
     _make_folders(at, state)
     for hierarchy in _hierarchies():
-        (hierarchy / at.cgroup).mkdir(exist_ok=True)
+        cgroup = hierarchy / at.cgroup
+        cgroup.mkdir(exist_ok=True)
+        _weigh(cgroup)
     if not Path("/proc/sys/net/bridge").exists():
         run("modprobe", "br_netfilter")
     plan = {
@@ -141,6 +146,13 @@ def _end(state: ClusterState) -> None:
 
     if not asked(60, killed, 0.05):
         raise HarnessError(f"processes of the cluster do not end: {state.processes()}")
+
+
+def _weigh(cgroup: Path) -> None:
+    """Give the pods the CPU of several processes: for Linux all of them together weigh as much as one process beside them."""
+    for setting, weight in (("cpu.shares", 1024 * _WEIGHT), ("cpu.weight", 100 * _WEIGHT)):
+        if (cgroup / setting).exists():
+            (cgroup / setting).write_text(str(weight))
 
 
 def _hierarchies() -> Iterator[Path]:
