@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from documents.join_shapes import FEW, MORE, NONE, Shape
+from harness import refusals
 from harness.sampling import only, sampled
 from mainstem.dataframes.query import build, start
 from mainstem.language.analysis.graph import Graph
@@ -24,9 +25,8 @@ OLD = {"a": 2, "b": 5, "c": 5}
 
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
-    spark.sparkContext.setLogLevel("OFF")
-    yield spark.newSession()
-    spark.sparkContext.setLogLevel("WARN")
+    with refusals.silent(spark) as session:
+        yield session
 
 
 def put(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:

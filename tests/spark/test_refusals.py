@@ -7,12 +7,8 @@ from typing import Any, Final
 
 import pytest
 from documents.stream_plans import GROUPS, LATE, MODES, ROWS, SILENT, Row
+from harness import refusals
 from harness.sampling import only
-from mainstem.dataframes.query import build, start
-from mainstem.dataframes.views.builder import Builder
-from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.pipeline import StreamingPipeline
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -45,19 +41,14 @@ WORDS: Final = {
 def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources of every row."""
     folder: Path = tmp_path_factory.mktemp("refusals")
-    for name in "abct":
-        (folder / name).mkdir()
-        for day in (1, 2, 3):
-            row = f'{{"k": "x", "v": 1, "n": 1, "ts": "2026-01-0{day}T00:00:00Z"}}\n'
-            (folder / name / f"{day}.json").write_text(row)
+    refusals.put_three_days(folder, "abct", {"k": "x", "v": 1, "n": 1}, "ts")
     return folder
 
 
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
-    spark.sparkContext.setLogLevel("OFF")
-    yield spark.newSession()
-    spark.sparkContext.setLogLevel("WARN")
+    with refusals.silent(spark) as session:
+        yield session
 
 
 def spark_says(session: SparkSession, row: Row, folder: Path) -> dict[str, str]:
@@ -65,34 +56,8 @@ def spark_says(session: SparkSession, row: Row, folder: Path) -> dict[str, str]:
     depends = any(isinstance(view, dict) and "state" in view for view in (row.view, row.below))
     plans: dict[str, Any] = {}
     for own in ("append", "update") if depends else ("append",):
-        plans[own] = _planned(session, row, own, folder)
-    return {mode: _said(session, plans.get(mode, plans["append"]), mode) for mode in MODES}
-
-
-def _planned(session: SparkSession, row: Row, mode: str, folder: Path) -> Any:
-    """Spark's analysed plan, or its refusal."""
-    graph = Graph(StreamingPipeline.model_validate(row.document(mode, str(folder))))
-    try:
-        return Builder(session, graph, output_mode=mode).relation("v")._jdf.queryExecution().analyzed()
-    except PySparkException as error:
-        return str(error)
-
-
-def _said(session: SparkSession, plan: Any, mode: str) -> str:
-    return plan if isinstance(plan, str) else _checked(session, plan, mode)
-
-
-def _checked(session: SparkSession, plan: Any, mode: str) -> str:
-    jvm: Any = session._jvm
-    modes = jvm.org.apache.spark.sql.streaming.OutputMode
-    checker = jvm.org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
-    try:
-        checker.checkForStreaming(plan, getattr(modes, mode.capitalize())())
-    except Py4JJavaError as error:
-        return str(error.java_exception.getMessage())
-    except PySparkException as error:
-        return str(error)
-    return ""
+        plans[own] = refusals.planned(session, row.document(own, str(folder)), own)
+    return {mode: refusals.refusal(session, plans.get(mode, plans["append"]), mode) for mode in MODES}
 
 
 def named(rows: list[Row], starts: tuple[str, ...]) -> list[Row]:
@@ -136,11 +101,8 @@ def fate(
     data = row.document(mode, str(folder))
     data["spec"]["checkpoints"]["location"] = str(checkpoints / mode)
     data["spec"]["queries"][0]["to"] = [{"name": "out", **(sink or {"noop": {}})}]
-    graph = Graph(StreamingPipeline.model_validate(data))
-    query = graph.spec.queries[0]
-    own = session.newSession()
     try:
-        start(own, build(own, graph, query), query).awaitTermination(120)
+        refusals.run_to_the_end(session, data)
     except PySparkException as error:
         return str(error)
     return ""

@@ -1,6 +1,5 @@
 """The checks of SQL without Spark, compared with Spark itself on the same text over real streams."""
 
-import logging
 import re
 import tempfile
 from collections import Counter
@@ -24,6 +23,7 @@ from documents.sql_texts import (
     STATEMENTS,
 )
 from harness.documents import pipeline_head
+from harness.refusals import silent
 from harness.sampling import only
 from harness.waiting import within
 from mainstem.language.analysis.graph import Graph
@@ -135,11 +135,8 @@ class Judge:
 @pytest.fixture(scope="module")
 def judges(spark: SparkSession) -> Iterator[dict[bool, Judge]]:
     """The judges of a stream with and without a watermark."""
-    spark.sparkContext.setLogLevel("OFF")
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # errors are answers here
-    yield {watermark: Judge(spark, watermark=watermark) for watermark in (False, True)}
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.NOTSET)
-    spark.sparkContext.setLogLevel("WARN")
+    with silent(spark):
+        yield {watermark: Judge(spark, watermark=watermark) for watermark in (False, True)}
 
 
 @pytest.fixture(scope="module")

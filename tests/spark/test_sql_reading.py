@@ -1,13 +1,12 @@
 """What Spark's parser accepts is read without Spark too, and as Spark reads it; what is not read is known by name."""
 
-import logging
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 from documents.keyword_texts import SPECIAL_CALLS, TEXTS, UNQUALIFIED, UNREAD, UNREAD_WORDS
-from harness import sparktexts
+from harness import refusals, sparktexts
 from mainstem.language.sql.facts import Facts, read
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -40,11 +39,8 @@ class Parser:
 
 @pytest.fixture(scope="module")
 def parser(spark: SparkSession) -> Iterator[Parser]:
-    spark.sparkContext.setLogLevel("OFF")
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # errors are answers here
-    yield Parser(spark)
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.NOTSET)
-    spark.sparkContext.setLogLevel("WARN")
+    with refusals.silent(spark):
+        yield Parser(spark)
 
 
 def compared(parser: Parser, texts: Iterable[str]) -> tuple[int, list[str], dict[str, str]]:

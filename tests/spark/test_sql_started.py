@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 from documents.sql_texts import AGGREGATES, AIRPORTS, COLUMNS, JOINS, LONG, PIPES, PLAIN, SHAPES
+from harness import refusals
 from harness.documents import pipeline_head
 from harness.sampling import only
 from mainstem.dataframes import query as build
@@ -150,9 +151,8 @@ def _first_line(error: Exception) -> str:
 
 @pytest.fixture(scope="module")
 def runner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    spark.sparkContext.setLogLevel("OFF")
-    yield Runner(spark, tmp_path_factory.mktemp("started"))
-    spark.sparkContext.setLogLevel("WARN")
+    with refusals.silent(spark):
+        yield Runner(spark, tmp_path_factory.mktemp("started"))
 
 
 IN_THE_GATE: Final = {

@@ -825,7 +825,7 @@ TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=40, stateful_step_count=40)
 
 
-@pytest.mark.full(gate="unit/test_operator_model.py::test_every_phase_can_be_reached")
+@pytest.mark.full
 class TestManyLives(Life.TestCase):  # type: ignore[name-defined,misc]
     """More lives than the gate has time for."""
 

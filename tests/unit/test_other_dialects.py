@@ -81,23 +81,22 @@ def test_no_relation_of_a_document_has_earlier_versions(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "advice"),
+    ("sql", "beginning"),
     [
-        ("SELECT o.id FROM orders o ASOF LEFT JOIN payments p ON o.id = p.id", "ASOF JOIN"),
-        ("SELECT id FROM orders ASOF JOIN payments USING (id)", "ASOF JOIN"),
+        ("SELECT o.id FROM orders o ASOF LEFT JOIN payments p ON o.id = p.id", "Spark has no ASOF JOIN:"),
+        ("SELECT id FROM orders ASOF JOIN payments USING (id)", "Spark has no ASOF JOIN:"),
         (
             "SELECT start FROM TABLE (TUMBLE(DATA => TABLE orders, TIMECOL => DESCRIPTOR(at)))",
-            "TUMBLE(TABLE ...)",
+            "Spark has no TUMBLE(TABLE ...):",
         ),
-        ("SELECT id, unnest(items) AS item FROM STREAM orders", None),
-        ("SELECT s.id FROM STREAM orders AS asof JOIN shops s ON asof.shop = s.shop", None),
+        ("SELECT id, unnest(items) AS item FROM STREAM orders", "Mainstem cannot read the SQL from here"),
+        (
+            "SELECT s.id FROM STREAM orders AS asof JOIN shops s ON asof.shop = s.shop",
+            "Mainstem cannot read the SQL from here",
+        ),
     ],
 )
-def test_the_advice_is_about_what_cannot_be_read(sql: str, advice: str | None) -> None:
+def test_the_advice_is_about_what_cannot_be_read(sql: str, beginning: str) -> None:
     [problem] = problems(sql, "append")
     assert problem.reason == "SqlNotRead"
-    assert (
-        problem.message.partition(":")[0].removeprefix("Spark has no ") == advice
-        if advice
-        else (problem.message.startswith("Mainstem cannot read the SQL from here"))
-    )
+    assert problem.message.startswith(beginning)

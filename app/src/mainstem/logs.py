@@ -14,6 +14,8 @@ import structlog
 LogFormat = Literal["json", "console"]
 CREDENTIAL_WORDS: Final = r"passw|secret|token|credential|(?:api|access)[._-]?key|authorization"
 """Pattern, to use without regard to case: a name with one of these words is the name of a credential."""
+STARS: Final = "*****"
+"""What messages show in place of what they hide."""
 # `key=value`, `key: value` and JSON; not a key and a colon in prose ("accessKey: no such file").
 _KEY: Final = rf"(?:{CREDENTIAL_WORDS})[\w.\-]*"
 _VALUE: Final = r"\"[^\"]*\"|'[^']*'|[^\s,;}\"']+"
@@ -80,8 +82,13 @@ def hide(values: Iterable[str]) -> None:
 def redact(text: str) -> str:
     """The text with asterisks in place of hidden values and of values that look like credentials."""
     for value in _hidden:
-        text = text.replace(value, "*****")
-    return _SECRETS.sub(lambda match: f"{match[1] or match[3]}*****", text)
+        text = text.replace(value, STARS)
+    return _SECRETS.sub(lambda match: f"{match[1] or match[3]}{STARS}", text)
+
+
+def names_credential(text: str) -> bool:
+    """Whether a name, or one of several in a text, is the name of a credential."""
+    return re.search(CREDENTIAL_WORDS, text, re.IGNORECASE) is not None
 
 
 def error_text(error: BaseException) -> str:

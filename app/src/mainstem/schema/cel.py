@@ -11,6 +11,9 @@ from typing import Final, NamedTuple
 from mainstem.language.base import Model
 
 
+WHICH: Final = " (`mainstem validate` shows which one)"
+
+
 class CelRule(NamedTuple):
     """One rule.
 
@@ -30,8 +33,7 @@ class CelRule(NamedTuple):
     def render(self) -> dict[str, str]:
         """The rule as an entry of `x-kubernetes-validations`."""
         field_path = {"fieldPath": self.field} if self.field else {}
-        message = f"{self.message} (`mainstem validate` shows which one)" if self.each else self.message
-        return {"rule": self.rule, "message": message, **field_path}
+        return {"rule": self.rule, "message": f"{self.message}{WHICH if self.each else ''}", **field_path}
 
 
 def escaped(key: str) -> str:

@@ -6,7 +6,6 @@ rows of a key. Texts can be compared for every type, also for maps.
 
 import itertools
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -15,14 +14,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
 from mainstem.language.model.queries import Query
-from mainstem.logs import CREDENTIAL_WORDS, redact
+from mainstem.logs import STARS, names_credential, redact
 from mainstem.trial.outcome import Difference
 
 
 EXAMPLES: Final = 5
 """The most examples of each kind of difference."""
 _VALUE: Final = "v"
-_HIDDEN: Final = "*****"
 
 
 class Keys(NamedTuple):
@@ -187,8 +185,8 @@ def _shown(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
 
 
 def _harmless(name: str, value: Any) -> Any:
-    if value is not None and re.search(CREDENTIAL_WORDS, name, re.IGNORECASE):
-        return _HIDDEN
+    if value is not None and names_credential(name):
+        return STARS
     if isinstance(value, dict):
         return {key: _harmless(key, each) for key, each in value.items()}
     if isinstance(value, list):

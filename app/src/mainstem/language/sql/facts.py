@@ -92,7 +92,7 @@ def read(sql: str) -> Facts:
     if isinstance(tree, (exp.DML, exp.DDL)) and not isinstance(tree, _QUERIES):
         message = f"{type(tree).__name__.upper()} is a statement; a view is exactly one query"
         return Facts(None, (SqlRefusal(message, reasons.NOT_A_QUERY), *refusals), None)
-    refusals += (*_files_read(tree), *_versions_read(tree)) if tree is not None else ()
+    refusals += tuple(_refused_tables(tree)) if tree is not None else ()
     unread = unread_relation(text)
     if not isinstance(tree, _QUERIES) or unread is not None or _selects_nothing(tree):
         return Facts(None, refusals, None, unread or 0, phrase(text, unread or 0))
@@ -148,23 +148,17 @@ def _reads_stream_directly(select: exp.Select, streaming: dict[str, bool]) -> bo
     return streaming.get(table.name.lower(), False)
 
 
-def _files_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
-    """Files that the text reads by path, as in text.`/a/path`."""
+def _refused_tables(tree: exp.Expr) -> Iterator[SqlRefusal]:
+    """Files that the text reads by path, as in text.`/a/path`, and earlier versions of relations, as in `t VERSION AS OF 3`."""
     for table in tree.find_all(exp.Table):
+        start = table.this.meta.get("start", 0)
         if table.db.lower() in FILE_FORMATS and "/" in table.name and isinstance(table.this, exp.Identifier):
             message = (
                 f"{table.db}.`{table.name}` reads files by path; add a source of kind files or static instead"
             )
-            yield SqlRefusal(message, reasons.FILE_IN_SQL, table.this.meta.get("start", 0))
-
-
-def _versions_read(tree: exp.Expr) -> Iterator[SqlRefusal]:
-    """Relations of the document whose earlier version the text reads, as in `t FOR SYSTEM_TIME AS OF e.ts`."""
-    for table in tree.find_all(exp.Table):
-        if table.args.get("version") and not table.db:
-            yield SqlRefusal(
-                time_travel(table.name), reasons.TIME_TRAVEL_NOT_ALLOWED, table.this.meta.get("start", 0)
-            )
+            yield SqlRefusal(message, reasons.FILE_IN_SQL, start)
+        elif table.args.get("version") and not table.db:
+            yield SqlRefusal(time_travel(table.name), reasons.TIME_TRAVEL_NOT_ALLOWED, start)
 
 
 def _references(tree: exp.Expr, bare: Collection[int]) -> tuple[Reference, ...] | None:

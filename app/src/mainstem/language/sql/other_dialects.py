@@ -39,7 +39,12 @@ class Phrase(NamedTuple):
     advice: str
 
 
-PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
+def _table_function(name: str) -> str:
+    """The pattern of a function over windows of a table, as in `TABLE(TUMBLE(DATA => TABLE orders, ...))`."""
+    return rf"(?:table\s*\(\s*)?{name}\s*\(\s*(?:data\s*=>\s*)?table\b"
+
+
+_PHRASES: Final = (
     (
         r"match_recognize\s*\(",
         "MATCH_RECOGNIZE",
@@ -54,22 +59,22 @@ PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"window\s+hopping\s*\(", "WINDOW HOPPING", f"write {_HOPPING}, and select {_ENDS}"),
     (r"window\s+session\s*\(", "WINDOW SESSION", f"write {_SESSION}, and another key"),
     (
-        r"(?:table\s*\(\s*)?tumble\s*\(\s*(?:data\s*=>\s*)?table\b",
+        _table_function("tumble"),
         "TUMBLE(TABLE ...)",
         f"write {_WINDOW}, and select {_ENDS}",
     ),
     (
-        r"(?:table\s*\(\s*)?hop\s*\(\s*(?:data\s*=>\s*)?table\b",
+        _table_function("hop"),
         "HOP(TABLE ...)",
         f"write {_HOPPING}, and select {_ENDS}",
     ),
     (
-        r"(?:table\s*\(\s*)?cumulate\s*\(\s*(?:data\s*=>\s*)?table\b",
+        _table_function("cumulate"),
         "CUMULATE(TABLE ...)",
         "GROUP BY window(<event time>, '1 day') with `outputMode: update` writes the day so far in each batch",
     ),
     (
-        r"(?:table\s*\(\s*)?session\s*\(\s*(?:data\s*=>\s*)?table\b",
+        _table_function("session"),
         "SESSION(TABLE ...)",
         f"write {_SESSION}, and another key",
     ),
@@ -95,9 +100,11 @@ PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"select\s+top\s+\d", "TOP", _LIMIT),
     (r"for\s+system_version\s+as\s+of\b", "FOR SYSTEM_VERSION", _VERSIONS),
 )
-_COMPILED: Final = tuple(
-    (re.compile(rf"(?<![\w.]){pattern}", re.IGNORECASE), name, advice) for pattern, name, advice in PHRASES
+PHRASES: Final = tuple(
+    (re.compile(rf"(?<![\w.]){pattern}", re.IGNORECASE), name, advice) for pattern, name, advice in _PHRASES
 )
+"""Pattern of a construct -> its words, and what to write in its place."""
+
 FUNCTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("tumble", "tumble_rowtime"), f"write {_WINDOW}"),
     **dict.fromkeys(("tumble_start", "tumble_end"), f"write {_WINDOW}, and select {_ENDS}"),
@@ -163,7 +170,7 @@ def phrase(sql: str, at: int | None = None) -> Phrase | None:
         at: the construct must have this offset in it.
     """
     text = code(sql)
-    matches = ((pattern.search(text), name, advice) for pattern, name, advice in _COMPILED)
+    matches = ((pattern.search(text), name, advice) for pattern, name, advice in PHRASES)
     phrases = (
         Phrase(match.start(), name, advice)
         for match, name, advice in matches

@@ -70,18 +70,16 @@ def functions(context: Context) -> Iterator[Problem]:
             continue
         for name, offset in unknown_calls(context.graph.facts[view.name], BUILTINS | own):
             message = (
-                f"neither Spark nor the document has a function {name!r}; {_instead(name, BUILTINS | own)}"
+                f"neither Spark nor the document has a function {name!r}{_instead(name, BUILTINS | own)}"
             )
             yield context.problem(("views", index, "sql"), message, reasons.UNKNOWN_FUNCTION, offset=offset)
 
 
 def _instead(name: str, known: frozenset[str]) -> str:
-    """What to write in place of an unknown function."""
+    """What to write in place of an unknown function, as `did_you_mean`."""
     if advice := other_dialects.FUNCTIONS.get(name):
-        return advice
-    return (
-        did_you_mean(name, sorted(known)).removeprefix("; ") or "declare your own functions in spec.functions"
-    )
+        return f"; {advice}"
+    return did_you_mean(name, sorted(known)) or "; declare your own functions in spec.functions"
 
 
 def _may_register(context: Context, view: str) -> bool:
