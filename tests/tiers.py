@@ -20,6 +20,7 @@ from harness import classes
 from harness.fixtures import PROPERTIES
 from harness.gate import closing
 from harness.gate.tier_runs import Gate, Tier
+from harness.gotools import SPARING
 
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,6 +55,8 @@ def main(arguments: list[str]) -> int:
     """Run the tiers; 1 if any failed. `SEED` in the environment repeats the order of an earlier run."""
     cut = arguments.index("--")
     options, names = arguments[:cut], arguments[cut + 1 :]
+    for name, value in SPARING.items():
+        os.environ.setdefault(name, value)
     seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**32))
     gate = Gate(ROOT, [option for option in options if option != "--all"], seed, "--all" in options)
     properties = os.environ.setdefault(PROPERTIES, "random" if gate.keep_going else "same")

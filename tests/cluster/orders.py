@@ -11,7 +11,7 @@ from harness.records import Record, new_producer, produce
 
 PARTITIONS = 4
 WAVE = 4_000
-"""Orders that come with each step of a story."""
+"""Orders that come together, for four batches."""
 
 DOCUMENT: dict[str, Any] = yaml.safe_load("""
 apiVersion: mainstem.dev/v1alpha1
@@ -57,9 +57,9 @@ class Orders:
         servers.create_topic("orders", PARTITIONS)
         self._producer = new_producer({"bootstrap.servers": servers.bootstrap_servers})
 
-    def wave(self) -> None:
+    def wave(self, orders: int = WAVE) -> None:
         """Send the next orders."""
-        ids = range(self.sent, self.sent + WAVE)
+        ids = range(self.sent, self.sent + orders)
         records = (
             Record(
                 None,

@@ -8,13 +8,15 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from harness.cache import Built, build_once, cache_root, content_hash
 from harness.errors import HarnessError
 from harness.process import die_with_parent
 
 
+SPARING: Final = {"GOGC": "400"}
+"""Environment of Go programs that live no longer than a test run: with memory to spare, they collect garbage rarely."""
 _MODULES = Path(__file__).parent / "go"
 _GO_MIN = (1, 26)
 

@@ -1,5 +1,6 @@
 """A JVM that compiles once has as much room for its code as one that compiles twice."""
 
+import os
 import subprocess
 
 import pytest
@@ -10,7 +11,8 @@ from mainstem.runtime.spark.java import SHORT_LIVED
 def code_cache(*options: str) -> int:
     """Bytes that Java reserves for compiled code."""
     command = [find_java(), *options, "-XX:+PrintFlagsFinal", "-version"]
-    flags = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    plain = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
+    flags = subprocess.run(command, env=plain, capture_output=True, text=True, check=True).stdout
     [line] = [line for line in flags.splitlines() if " ReservedCodeCacheSize " in line]
     return int(line.split("=")[1].split()[0])
 

@@ -17,6 +17,7 @@ from harness.cluster.configs import write_json
 from harness.cluster.layout import HIDDEN, Layout
 from harness.cluster.state import VARIABLE, ClusterState
 from harness.errors import HarnessError
+from harness.gotools import SPARING
 from harness.waiting import asked
 
 
@@ -96,7 +97,7 @@ def _make_folders(at: Layout, state: ClusterState) -> None:
 
 
 def _spawn(at: Layout, state: ClusterState, plan: Path) -> None:
-    environment = {"PATH": _PATH, "HOME": "/root", "PYTHONPATH": str(_TESTS), VARIABLE: state.token}
+    environment = {"PATH": _PATH, "HOME": "/root", "PYTHONPATH": str(_TESTS), VARIABLE: state.token} | SPARING
     namespaces = ["--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--uts", "--ipc"]
     argv = ["setsid", "--fork", "unshare", *namespaces, "--mount", "--propagation", "slave"]
     with (at.logs / "node.log").open("ab") as out:

@@ -25,19 +25,13 @@ def opened(pipeline: StreamingPipeline, *, code: Path, verbose: bool) -> Iterato
     Raises:
         NotReady: as `session.open_session` does.
     """
-    options = os.environ.get("JDK_JAVA_OPTIONS")
-    os.environ["JDK_JAVA_OPTIONS"] = f"{options or ''} {java.SHORT_LIVED}".strip()
     cores = min(4, os.cpu_count() or 1)
     environment = Environment(cores=cores, heap="1g", owned={"spark.ui.enabled": "false"}, code=code)
-    try:
-        with session.open_session(
-            Graph(_alone(pipeline)), environment, output=lambda _line: None, verbose=verbose
-        ) as spark:
-            yield spark
-    finally:
-        os.environ.pop("JDK_JAVA_OPTIONS")
-        if options is not None:
-            os.environ["JDK_JAVA_OPTIONS"] = options
+    opening = session.open_session(
+        Graph(_alone(pipeline)), environment, output=lambda _line: None, verbose=verbose
+    )
+    with java.started_with(java.SHORT_LIVED), opening as spark:
+        yield spark
 
 
 def _alone(pipeline: StreamingPipeline) -> StreamingPipeline:

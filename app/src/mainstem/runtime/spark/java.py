@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,22 @@ SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 Java gives 48 MB to the code of a single compiler. Spark fills them, and a JVM whose code cache is full ends with a
 `VirtualMachineError`. 240 MB is Java's default for both compilers; only the memory that is used counts.
 """
+
+
+_OPTIONS: Final = "JDK_JAVA_OPTIONS"
+
+
+@contextmanager
+def started_with(options: str) -> Iterator[None]:
+    """In the block, Java starts with these options, which count before those that the environment has."""
+    before = os.environ.get(_OPTIONS)
+    os.environ[_OPTIONS] = f"{before or ''} {options}".strip()
+    try:
+        yield
+    finally:
+        del os.environ[_OPTIONS]
+        if before is not None:
+            os.environ[_OPTIONS] = before
 
 
 def home() -> str:
