@@ -76,6 +76,14 @@ BAD_CLUSTER: Final = [
         CLUSTER,
     ),
     Bad(
+        "scheduled pipeline by interval",
+        (("      trigger: {availableNow: true}\n", "  trigger: {processingTime: 1 minute}\n"),),
+        (
+            "13:12: spec.trigger: the query 'weather' never ends, and a schedule needs queries that end; give it trigger: {availableNow: true}, or leave spec.schedule out [ScheduleUnbounded]",
+        ),
+        CLUSTER,
+    ),
+    Bad(
         "cron of four fields",
         (('"0 3 * * *"', '"0 3 * *"'),),
         (

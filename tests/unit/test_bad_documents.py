@@ -95,7 +95,6 @@ def test_every_reason_of_the_rules_is_in_the_table() -> None:
         "WriterNotEnded",
         "BucketUnlisted",
         "NotOnePipeline",
-        "FileNotReadable",
     } | too_large
     assert elsewhere <= known
     assert known - elsewhere == reasons_in_table

@@ -29,6 +29,7 @@ from mainstem.cli_preflight import preflight
 from mainstem.cli_trial import trial
 from mainstem.cli_validate import validate
 from mainstem.errors import MainstemError
+from mainstem.input_files import STANDARD_INPUT
 from mainstem.reasons import Exit
 
 
@@ -93,6 +94,8 @@ def run(
     """
     from mainstem import logs
 
+    if watch and file == STANDARD_INPUT:
+        raise click.BadParameter("standard input does not change; give a file", param_hint="--watch")
     logs.configure(log_format or ("console" if sys.stderr.isatty() else "json"), verbose=verbose)
     try:
         from mainstem.language.document import read

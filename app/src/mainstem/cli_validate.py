@@ -1,67 +1,124 @@
 """`mainstem validate`: checks documents and test files without Spark and without Java."""
 
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 
-from mainstem.cli_errors import error_lines, report
+from mainstem.cli_errors import error_lines
 from mainstem.cli_options import set_option
-from mainstem.errors import MainstemError, SpecInvalid
+from mainstem.errors import MainstemError, Problem, SpecInvalid
+from mainstem.input_files import shown_name
 from mainstem.reasons import Exit
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What the check of a file found.
+
+    Attributes:
+        code: the exit code for this file.
+        lines: the text, each line with whether it goes to standard error.
+        shown: the same as an object of JSON.
+    """
+
+    code: Exit
+    lines: list[tuple[str, bool]]
+    shown: dict[str, Any] = field(default_factory=dict)
+
+
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @set_option
-def validate(files: tuple[str, ...], overrides: dict[str, str]) -> None:
-    """Check documents and test files (x.test.yaml) against every rule that needs neither Spark nor Java."""
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def validate(files: tuple[str, ...], overrides: dict[str, str], output: str) -> None:
+    """Check documents and test files (x.test.yaml) against every rule that needs neither Spark nor Java.
+
+    A FILE of - is a document from standard input.
+    """
     from functools import partial
 
     from mainstem.limits import within_limits
 
-    code = Exit.OK
+    results = []
     for file in files:
         try:
-            file_code, lines = within_limits(partial(check_file, file, overrides), file)
+            result = within_limits(partial(check_file, file, overrides), shown_name(file))
         except SpecInvalid as error:
-            report(error, file)
-            file_code, lines = error.exit_code, []
-        code = max(code, file_code)
-        for line, is_error in lines:
+            result = _refused(error, shown_name(file))
+        results.append(result)
+        for line, is_error in result.lines if output == "text" else ():
             click.echo(line, err=is_error)
-    sys.exit(code)
+    if output == "json":
+        click.echo(json.dumps({"files": [result.shown for result in results]}, indent=2))
+    sys.exit(max(result.code for result in results))
 
 
-def check_file(file: str, overrides: dict[str, str]) -> tuple[Exit, list[tuple[str, bool]]]:
-    """Check one file: the exit code, and the output lines, each with whether it goes to standard error."""
+def check_file(file: str, overrides: dict[str, str]) -> Checked:
+    """Check one file, or standard input for `-`."""
     from mainstem.language.document import read_all
     from mainstem.testing.beside import holds_tests
 
+    name = shown_name(file)
     try:
         if holds_tests(Path(file)):
             from mainstem.testing.files import suite
 
             tests = suite(Path(file), overrides)
-            cases = _counted(tests.tests.cases, "case")
-            return Exit.OK, [(f"{file}: tests of {tests.document.pipeline.name}: ok ({cases})", False)]
+            cases, pipeline = tests.tests.cases, tests.document.pipeline.name
+            text = f"{name}: tests of {pipeline}: ok ({_counted(cases, 'case')})"
+            shown = {"file": name, "valid": True, "testsOf": pipeline, "cases": len(cases), "problems": []}
+            return Checked(Exit.OK, [(text, False)], shown)
         documents = read_all(file, overrides)
     except MainstemError as error:
-        return error.exit_code, [(line, True) for line in error_lines(error, file)]
-    lines = []
+        return _refused(error, name)
+    lines: list[tuple[str, bool]] = []
+    pipelines = []
     for document in documents:
-        lines += [(warning.render(file), True) for warning in document.warnings]
+        lines += [(warning.render(name), True) for warning in document.warnings]
         spec = document.pipeline.spec
-        counts = (
-            _counted(spec.sources, "source"),
-            _counted(spec.views, "view"),
-            _counted(spec.queries, "query"),
-        )
-        lines.append((f"{file}: {document.pipeline.name}: ok ({', '.join(counts)})", False))
-    return Exit.OK, lines
+        parts = {"source": spec.sources, "view": spec.views, "query": spec.queries}
+        counts = ", ".join(_counted(items, part) for part, items in parts.items())
+        lines.append((f"{name}: {document.pipeline.name}: ok ({counts})", False))
+        numbers = {_plural(part): len(items) for part, items in parts.items()}
+        pipelines.append({"name": document.pipeline.name, **numbers})
+    problems = [_shown(warning) for document in documents for warning in document.warnings]
+    return Checked(
+        Exit.OK, lines, {"file": name, "valid": True, "pipelines": pipelines, "problems": problems}
+    )
+
+
+def _refused(error: MainstemError, file: str) -> Checked:
+    from mainstem.logs import redact
+
+    if isinstance(error, SpecInvalid):
+        problems = [_shown(problem) for problem in error.problems]
+    else:
+        message = "; ".join(part for part in (error.message, error.remedy) if part)
+        problems = [{"severity": "error", "reason": error.reason, "message": message}]
+    problems = [problem | {"message": redact(problem["message"])} for problem in problems]
+    lines = [(line, True) for line in error_lines(error, file)]
+    return Checked(error.exit_code, lines, {"file": file, "valid": False, "problems": problems})
+
+
+def _shown(problem: Problem) -> dict[str, Any]:
+    return {
+        "severity": "warning" if problem.warning else "error",
+        "reason": problem.reason,
+        "message": problem.message,
+        "path": problem.path,
+        "line": problem.line,
+        "column": problem.column,
+    }
 
 
 def _counted(items: Sequence[object], name: str) -> str:
-    plural = f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"
-    return f"{len(items)} {name if len(items) == 1 else plural}"
+    return f"{len(items)} {name if len(items) == 1 else _plural(name)}"
+
+
+def _plural(name: str) -> str:
+    return f"{name.removesuffix('y')}ies" if name.endswith("y") else f"{name}s"

@@ -10,7 +10,7 @@ GROUP, VERSION = API_VERSION.split("/")
 KIND: Final = "StreamingPipeline"
 PLURAL: Final = "streamingpipelines"
 """API group, version, kind and plural of the resource, as the CustomResourceDefinition has them."""
-CRD_REVISION: Final = 21
+CRD_REVISION: Final = 22
 """Increases with every change of the resource's schema. An operator does not start with a definition older than its own."""
 SCHEMA: Final = f"{GROUP}/schema"
 """Annotation of the CustomResourceDefinition with its `CRD_REVISION`."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
-from mainstem import reasons
-from mainstem.errors import NotReady, Problem, SpecInvalid
+from mainstem import input_files, reasons
+from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.loading.parameters import substitute, values_of
 from mainstem.language.loading.partial import rest
@@ -88,7 +88,7 @@ def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Docume
     """Read the only pipeline of a file, and check it by every rule that needs no Spark.
 
     Args:
-        file: path of a YAML or JSON file; documents of other kinds in the file are ignored.
+        file: path of a YAML or JSON file, or `-` for standard input; documents of other kinds in it are ignored.
         overrides: values of parameters, which replace the document's values.
 
     Raises:
@@ -104,18 +104,13 @@ def read(file: str | File, overrides: Mapping[str, str] | None = None) -> Docume
             f"the file has {len(documents)} pipelines; use a file with exactly one",
             reasons.NOT_ONE_PIPELINE,
         )
-        raise SpecInvalid([problem], str(file))
+        raise SpecInvalid([problem], input_files.shown_name(file))
     return documents[0]
 
 
 def read_all(file: str | File, overrides: Mapping[str, str] | None = None) -> list[Document]:
     """Read every pipeline of a file; raises the same errors as `read`."""
-    try:
-        text = File(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise NotReady(f"cannot read {file}: {why}", reason=reasons.FILE_NOT_READABLE) from None
-    return read_text(text, str(file), overrides)
+    return read_text(input_files.read_text(file), input_files.shown_name(file), overrides)
 
 
 def read_text(text: str, file: str = "<text>", overrides: Mapping[str, str] | None = None) -> list[Document]:

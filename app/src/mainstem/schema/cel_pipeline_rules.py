@@ -54,7 +54,8 @@ PIPELINE_RULES: Final[CelRules] = {
             each=True,
         ),
         CelRule(
-            "!has(self.schedule) || self.queries.all(q, !has(q.trigger) || has(q.trigger.availableNow) || has(q.trigger.once))",
+            "!has(self.schedule) || self.queries.all(q, has(q.trigger) ? has(q.trigger.availableNow) || has(q.trigger.once) : "
+            "!has(self.trigger) || has(self.trigger.availableNow) || has(self.trigger.once))",
             "a schedule needs queries that end; set trigger: {availableNow: true} for each query that reads a stream",
             ".schedule",
             each=True,

@@ -63,7 +63,7 @@ FEATURES: Final = (
     Feature("Your own connectors as sinks", ("queries[].to[].spark",), "guarantees unknown; not with `continuous`, `realTime` or async progress", "S32"),
     Feature("Writers in Python", ("queries[].to[].python.foreach", "queries[].to[].python.foreachBatch"), "at least once", "S32"),
     Feature("Sinks for debugging, tests and measurements", ("queries[].to[].console", "queries[].to[].memory", "queries[].to[].noop"), "keep no rows", "S32"),
-    Feature("Micro-batch triggers", ("queries[].trigger.processingTime", "queries[].trigger.availableNow", "queries[].trigger.once"), "`once` is deprecated", "S34"),
+    Feature("Micro-batch triggers", ("trigger", "queries[].trigger.processingTime", "queries[].trigger.availableNow", "queries[].trigger.once"), "`once` is deprecated", "S34"),
     Feature("Continuous processing", ("queries[].trigger.continuous",), "only Kafka, rate or socket; one relation, no state; at least once", "S34"),
     Feature("Real-time mode", ("queries[].trigger.realTime",), "only from Kafka, only `update`, no state, a core for each partition; at least once", "S34"),
     Feature("Async progress tracking", ("queries[].asyncProgressTracking",), "no state, one sink, default trigger or `processingTime`; at least once", "S34"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mainstem import reasons
+from mainstem import input_files, reasons
 from mainstem.errors import NotReady, Problem, SpecInvalid
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.source_columns import complete_names, decoded_columns
@@ -66,10 +66,7 @@ def _tests_of(file: Path) -> Path:
 
 def _read(file: Path) -> tuple[PipelineTest, YamlText]:
     try:
-        parts = parse(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise NotReady(f"cannot read {file}: {why}", reason=reasons.FILE_NOT_READABLE) from None
+        parts = parse(input_files.read_text(file))
     except SpecInvalid as invalid:
         raise SpecInvalid(invalid.problems, str(file)) from None
     if len(parts) != 1:

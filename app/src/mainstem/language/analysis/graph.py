@@ -20,10 +20,13 @@ class Graph:
 
     If only Spark can read the SQL of a view, the view counts as reading every relation whose name the SQL contains.
     With `certain` it counts as reading nothing.
+
+    Attributes:
+        pipeline: with the trigger of the pipeline in each query that it is for, and no longer beside the queries.
+        inherited: the names of these queries.
     """
 
     def __init__(self, pipeline: StreamingPipeline) -> None:
-        self.pipeline = pipeline
         self.spec: PipelineSpec = pipeline.spec
         self.sources: dict[str, Source] = {source.name: source for source in self.spec.sources}
         self.dead_letters: dict[str, Source] = {
@@ -38,6 +41,16 @@ class Graph:
             for view in self.spec.views
             if view.quarantine and view.quarantine not in (*self.sources, *self.dead_letters, *self.views)
         }
+        self.inherited: frozenset[str] = frozenset()
+        if self.spec.trigger:
+            self.inherited = frozenset(
+                query.name
+                for query in self.spec.queries
+                if query.trigger is None and self.streams(query.from_)
+            )
+            pipeline = pipeline.with_trigger(self.inherited)
+            self.spec = pipeline.spec
+        self.pipeline = pipeline
 
     def running_only(self, names: Collection[str]) -> "Graph":
         """The graph with these queries running, suspended or not, and all others suspended."""

@@ -28,6 +28,7 @@ from mainstem.language.model.functions import Function
 from mainstem.language.model.packages import Packages
 from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
+from mainstem.language.model.triggers import Trigger
 from mainstem.language.model.views import View
 from mainstem.names import ApiVersion
 
@@ -168,6 +169,8 @@ class PipelineSpec(Model):
         tuple[Query, ...], Field(min_length=1, max_length=MAX_ITEMS, json_schema_extra=LIST_MAP)
     ]
     """The relations to write, each with its sinks, its own checkpoint and its own scheduler pool."""
+    trigger: Trigger | None = None
+    """When a batch starts, for each query of a stream that has no trigger of its own."""
     checkpoints: Checkpoints
     """Where Spark keeps the checkpoints."""
     time_zone: TimeZone = "UTC"
@@ -249,6 +252,17 @@ class StreamingPipeline(Model):
             query.model_copy(update={"suspend": query.name not in names}) for query in self.spec.queries
         )
         return self.model_copy(update={"spec": self.spec.model_copy(update={"queries": queries})})
+
+    def with_trigger(self, names: Collection[str]) -> "StreamingPipeline":
+        """The same document with the trigger of the pipeline in these queries, and no longer beside the queries."""
+        trigger = self.spec.trigger
+        queries = tuple(
+            query.model_copy(update={"trigger": trigger}) if query.name in names else query
+            for query in self.spec.queries
+        )
+        return self.model_copy(
+            update={"spec": self.spec.model_copy(update={"queries": queries, "trigger": None})}
+        )
 
     def with_fields(self, fields: Mapping[str, Any]) -> "StreamingPipeline":
         """The same document with other values of some fields of `spec`.

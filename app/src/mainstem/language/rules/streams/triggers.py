@@ -18,8 +18,7 @@ def eligible(context: Context) -> Iterator[Problem]:
     for index, query in enumerate(context.spec.queries):
         trigger = named(query)
         for obstacle in obstacles(context.graph, query, trigger):
-            path = ("queries", index, "trigger", trigger)
-            yield context.problem(path, obstacle.message, obstacle.reason)
+            yield _problem(context, index, trigger, obstacle.message, obstacle.reason)
 
 
 def async_progress(context: Context) -> Iterator[Problem]:
@@ -35,9 +34,7 @@ def deprecated(context: Context) -> Iterator[Problem]:
     for index, query in enumerate(context.spec.queries):
         if query.trigger and query.trigger.once:
             message = "once is deprecated: it reads all available data in one batch and ignores rate limits; use availableNow"
-            yield context.problem(
-                ("queries", index, "trigger", "once"), message, reasons.TRIGGER_DEPRECATED, warning=True
-            )
+            yield _problem(context, index, "once", message, reasons.TRIGGER_DEPRECATED, warning=True)
 
 
 def drained_in_time(context: Context) -> Iterator[Problem]:
@@ -52,8 +49,7 @@ def drained_in_time(context: Context) -> Iterator[Problem]:
                 f"drain.timeout is {timeout}: each stop would interrupt the batch of {interval}, and the next start would "
                 "write its rows again; raise drain.timeout above it, or checkpoint more often"
             )
-            path = ("queries", index, "trigger", "realTime")
-            yield context.problem(path, message, reasons.DRAIN_TOO_SHORT, warning=True)
+            yield _problem(context, index, "realTime", message, reasons.DRAIN_TOO_SHORT, warning=True)
 
 
 def schedule(context: Context) -> Iterator[Problem]:
@@ -66,7 +62,23 @@ def schedule(context: Context) -> Iterator[Problem]:
                 f"the query {query.name!r} never ends, and a schedule needs queries that end; "
                 "give it trigger: {availableNow: true}, or leave spec.schedule out"
             )
-            yield context.problem(("queries", index, "trigger"), message, reasons.SCHEDULE_UNBOUNDED)
+            yield context.problem(_path(context, index), message, reasons.SCHEDULE_UNBOUNDED)
+
+
+def _path(context: Context, index: int) -> tuple[str | int, ...]:
+    """Where the trigger of a query stands."""
+    inherits = context.spec.queries[index].name in context.graph.inherited
+    return ("trigger",) if inherits else ("queries", index, "trigger")
+
+
+def _problem(
+    context: Context, index: int, trigger: str, message: str, reason: reasons.Reason, *, warning: bool = False
+) -> Problem:
+    """A problem of a query's trigger; one of the pipeline's trigger names the query."""
+    query = context.spec.queries[index]
+    if query.name in context.graph.inherited:
+        message = f"query {query.name!r}: {message}"
+    return context.problem((*_path(context, index), trigger), message, reason, warning=warning)
 
 
 def starts(context: Context) -> Iterator[Problem]:
