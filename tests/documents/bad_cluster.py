@@ -79,7 +79,7 @@ BAD_CLUSTER: Final = [
         "scheduled pipeline by interval",
         (("      trigger: {availableNow: true}\n", "  trigger: {processingTime: 1 minute}\n"),),
         (
-            "13:12: spec.trigger: the query 'weather' never ends, and a schedule needs queries that end; give it trigger: {availableNow: true}, or leave spec.schedule out [ScheduleUnbounded]",
+            "13:12: spec.trigger: a schedule needs queries that end, and this trigger does not end; use trigger: {availableNow: true} [ScheduleUnbounded]",
         ),
         CLUSTER,
     ),

@@ -139,7 +139,7 @@ def test_only_a_query_that_starts_and_accepts_no_change_is_refused(
 def test_a_field_with_the_names_of_list_items_is_found_in_the_document(
     field: str, path: tuple[Any, ...]
 ) -> None:
-    assert path_in(pipeline().spec, field) == path
+    assert path_in(Graph(pipeline()), field) == path
 
 
 @pytest.mark.parametrize("state", [{"partitions": 2, "provider": "rocksdb"}, {}, None])

@@ -1,16 +1,22 @@
 """`spec.trigger`: the trigger of the queries of streams that have none of their own."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from documents import document
 from mainstem.changes import Effect
+from mainstem.changes.consequences import path_in
 from mainstem.changes.transition import Step, transition
+from mainstem.cli_diff.field_places import place
 from mainstem.errors import Problem, SpecInvalid
+from mainstem.language.analysis import graph as graphs
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.document import Document, read_text
+from mainstem.language.document import read as read_file
+from mainstem.language.requirements import warnings_of
 
 
 def together(trigger: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -72,12 +78,61 @@ def test_a_problem_stands_at_the_trigger_of_the_pipeline_and_names_the_query() -
     assert text[line - 1].strip() == "realTime: 10 seconds"
 
 
-def test_a_warning_stands_there_too() -> None:
-    deprecated = [w for w in read(together({"once": True})).warnings if w.reason == "TriggerDeprecated"]
-    assert {(w.path, w.message.partition(": ")[0]) for w in deprecated} == {
-        ("spec.trigger.once", "query 'weather'"),
-        ("spec.queries[1].trigger.once", "once is deprecated"),
+def test_it_is_one_problem_for_all_queries_and_hides_no_other() -> None:
+    data = together({"realTime": "10 seconds"})
+    [weather, again, _] = data["spec"]["queries"]
+    many = [weather | {"name": f"q{i}", "checkpoint": {"id": f"q{i}"}} for i in range(60)]
+    data["spec"]["queries"] = [*many, again | {"trigger": {"continuous": "1 second"}}]
+    found = problems(data)
+    assert len({(each.path, each.reason) for each in found}) == len(found)
+    shared = [each for each in found if each.path == "spec.trigger.realTime"]
+    assert {each.message.partition(": ")[0] for each in shared} == {"query 'q0' and 59 others"}
+    assert {each.path for each in found} == {"spec.trigger.realTime", "spec.queries[60].trigger.continuous"}
+
+
+def test_a_warning_stands_there_once_and_only_for_queries_that_have_it() -> None:
+    document = read(together({"once": True}))
+    deprecated = sorted(w.path for w in document.warnings if w.reason == "TriggerDeprecated")
+    assert deprecated == ["spec.queries[1].trigger.once", "spec.trigger.once"]
+    warned = {
+        name: [w.path for w in warnings_of(document, [name]) if w.reason == "TriggerDeprecated"]
+        for name in ("weather", "again", "airports")
     }
+    assert warned == {
+        "weather": ["spec.trigger.once"],
+        "again": ["spec.queries[1].trigger.once"],
+        "airports": [],
+    }
+
+
+@pytest.mark.parametrize("trigger", [{"realTime": "1 second"}, {"availableNow": True}], ids=str)
+def test_a_trigger_that_no_query_has_is_a_warning(trigger: dict[str, Any]) -> None:
+    data = together(trigger)
+    del data["spec"]["queries"][0]
+    unused = [w for w in read(data).warnings if w.reason == "TriggerUnused"]
+    assert [w.path for w in unused] == ["spec.trigger"]
+    assert not [w for w in read(together()).warnings if w.reason == "TriggerUnused"]
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [{"availableNow": True, "once": True}, {"processingTime": "1 parsec"}, {"availableNow": False}],
+    ids=str,
+)
+def test_a_broken_trigger_is_the_only_problem(trigger: dict[str, Any]) -> None:
+    [problem] = problems(together(trigger, schedule={"cron": "0 3 * * *"}))
+    assert problem.path.startswith("spec.trigger")
+
+
+def test_texts_that_are_too_long_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule about their size comes before all that reads them."""
+    read_texts: list[str] = []
+    monkeypatch.setattr(graphs, "read", read_texts.append)
+    longest = "SELECT origin FROM weather WHERE origin IN (" + ", ".join(["'JFK'"] * 2_000) + ")"
+    views = [{"name": f"v{i}", "sql": longest} for i in range(20)]
+    [problem] = problems(together(views=views))
+    assert (problem.path, problem.reason) == ("spec.views", "DocumentTooComplex")
+    assert read_texts == []
 
 
 def test_a_schedule_needs_queries_that_end_by_either_trigger() -> None:
@@ -85,6 +140,9 @@ def test_a_schedule_needs_queries_that_end_by_either_trigger() -> None:
     read(together(schedule=schedule))
     [unbounded] = problems(together({"processingTime": "1 minute"}, schedule=schedule))
     assert (unbounded.path, unbounded.reason) == ("spec.trigger", "ScheduleUnbounded")
+    own = together({"processingTime": "1 minute"}, schedule=schedule)
+    own["spec"]["queries"][0]["trigger"] = {"once": True}
+    assert [problem.path for problem in problems(own)] == ["spec.trigger"], "as the definition has it"
 
 
 def test_a_trigger_that_moves_to_the_pipeline_changes_nothing() -> None:
@@ -108,9 +166,27 @@ def test_another_trigger_of_the_pipeline_restarts_the_queries_that_have_it() -> 
 
 def test_a_part_of_the_document_keeps_it() -> None:
     graph = read(together()).graph
-    for part in (
+    parts = (
         graph.running_only(["weather"]),
         graph.with_fields({"suspend": True}),
-        Graph(graph.pipeline),
-    ):
+        graph.with_generations({"weather": 2}),
+    )
+    for part in (*parts, Graph(graph.pipeline)):
         assert triggers(part) == triggers(graph)
+    assert {part.inherited for part in parts} == {graph.inherited}
+
+
+def test_a_change_of_it_is_shown_where_it_stands(tmp_path: Path) -> None:
+    files = []
+    for number, trigger in enumerate(({"processingTime": "1 minute"}, {"realTime": "5 minutes"})):
+        data = together(trigger)
+        data["spec"]["sources"][0] = {"name": "weather", "kafka": {"connection": "c", "subscribe": ["t"]}}
+        data["spec"]["connections"] = [{"name": "c", "kafka": {"bootstrapServers": "k:9092"}}]
+        data["spec"]["queries"][0] |= {"outputMode": "update", "to": [{"name": "out", "console": {}}]}
+        files.append(tmp_path / f"{number}.yaml")
+        files[-1].write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    before, after = (read_file(file) for file in files)
+    [(file, line)] = {place("spec.queries[weather].trigger", after, before)}
+    assert (file, files[1].read_text().splitlines()[line - 1]) == (str(files[1]), "    realTime: 5 minutes")
+    assert path_in(after.graph, "spec.queries[weather].trigger.realTime") == ("spec", "trigger", "realTime")
+    assert path_in(after.graph, "spec.queries[again].trigger") == ("spec", "queries", 1, "trigger")

@@ -3,20 +3,35 @@
 import json
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from documents import VALID
+from mainstem.cli import main
 
 
 SMALLEST = VALID["smallest"]
 INVALID = SMALLEST.replace("rate: {}", "rate: {rows: 5}")
+CASES = """\
+apiVersion: mainstem.dev/v1alpha1
+kind: PipelineTest
+pipeline: bad.yaml
+cases:
+  - name: nothing
+    steps: [{given: {ticks: []}, expect: {queries: {show: []}}}]
+"""
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def validate(folder: Path, *arguments: str, given: bytes = b"") -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
+    """Exit code, standard output and standard error; only a process of its own has a standard input of its own."""
+    if "-" not in arguments:
+        with chdir(folder):
+            result = CliRunner().invoke(main, ["validate", *arguments])
+        return result.exit_code, result.stdout, result.stderr
     command = [sys.executable, "-m", "mainstem", "validate", *arguments]
     done = subprocess.run(command, cwd=folder, input=given, capture_output=True, timeout=60, check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -80,6 +95,37 @@ def test_each_file_is_there_with_its_pipelines_and_problems(tmp_path: Path) -> N
     assert (problem["path"], problem["reason"]) == ("spec.sources[0].rate.rows", "UnknownField")
     assert INVALID.splitlines()[problem["line"] - 1][problem["column"] - 1 :].startswith("rows")
     assert (none["valid"], [each["reason"] for each in none["problems"]]) == (False, ["FileNotReadable"])
+
+
+def test_each_problem_has_the_same_fields_and_the_file_that_has_it(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(INVALID, encoding="utf-8")
+    (tmp_path / "x.test.yaml").write_text(
+        "kind: PipelineTest\npipeline: bad.yaml\ncases: []\n", encoding="utf-8"
+    )
+    _, files = shown(tmp_path, "bad.yaml", "x.test.yaml", "none.yaml")
+    places = [{each["file"] for each in file["problems"]} for file in files]
+    assert places[0] == {"bad.yaml"}
+    assert places[2] == {"none.yaml"}
+    assert {each for file in files for each in file} == {"file", "valid", "pipelines", "problems"}
+    assert {frozenset(each) for file in files for each in file["problems"]} == {
+        frozenset({"severity", "reason", "message", "file", "path", "line", "column"})
+    }
+    (tmp_path / "x.test.yaml").write_text(CASES, encoding="utf-8")
+    _, [tests] = shown(tmp_path, "x.test.yaml")
+    assert {each["file"] for each in tests["problems"]} == {"bad.yaml"}
+
+
+def test_standard_input_is_read_once_and_only_by_its_name(tmp_path: Path) -> None:
+    code, output, errors = validate(tmp_path, "-", "-", given=SMALLEST.encode())
+    assert (code, output) == (2, "")
+    assert "standard input can be read only once" in errors
+    (tmp_path / "-").write_text(SMALLEST, encoding="utf-8")
+    assert validate(tmp_path, "./-")[:2] == (0, "./-: smallest: ok (1 source, 0 views, 1 query)\n")
+    (tmp_path / "x.test.yaml").write_text(CASES.replace("bad.yaml", '"-"'), encoding="utf-8")
+    (tmp_path / "-").unlink()
+    code, _, errors = validate(tmp_path, "x.test.yaml")
+    assert (code, errors.partition(":")[0]) == (5, "error")
+    assert "cannot read" in errors
 
 
 def test_the_text_has_the_same_problems(tmp_path: Path) -> None:

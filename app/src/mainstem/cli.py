@@ -106,7 +106,7 @@ def run(
 
         document = chosen()
         for warning in document.warnings:
-            logs.get("mainstem").warning(warning.render(file))
+            logs.get("mainstem").warning(warning.render(document.file))
         from mainstem.runtime import runner
         from mainstem.runtime.clock import Clock
         from mainstem.runtime.watching import DocumentWatch, FileChanges

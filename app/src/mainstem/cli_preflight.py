@@ -49,7 +49,7 @@ def preflight(
         read_file = file
         document = read(file, overrides)
         for warning in document.warnings:
-            click.echo(warning.render(file), err=True)
+            click.echo(warning.render(document.file), err=True)
         from mainstem.checkpoints.owner import DriverIdentity
         from mainstem.runtime import dry_start
         from mainstem.runtime.clock import Clock
@@ -64,5 +64,5 @@ def preflight(
     except ImportError as error:
         fail_without_spark(error)
     for line in dry_start.lines(waits):
-        click.echo(f"{file}: {line}")
+        click.echo(f"{document.file}: {line}")
     sys.exit(0)

@@ -12,7 +12,7 @@ import click
 from mainstem.cli_errors import error_lines
 from mainstem.cli_options import set_option
 from mainstem.errors import MainstemError, Problem, SpecInvalid
-from mainstem.input_files import shown_name
+from mainstem.input_files import STANDARD_INPUT, shown_name
 from mainstem.reasons import Exit
 
 
@@ -44,6 +44,8 @@ def validate(files: tuple[str, ...], overrides: dict[str, str], output: str) -> 
 
     from mainstem.limits import within_limits
 
+    if files.count(STANDARD_INPUT) > 1:
+        raise click.UsageError("standard input can be read only once; give - once")
     results = []
     for file in files:
         try:
@@ -71,7 +73,7 @@ def check_file(file: str, overrides: dict[str, str]) -> Checked:
             tests = suite(Path(file), overrides)
             cases, pipeline = tests.tests.cases, tests.document.pipeline.name
             text = f"{name}: tests of {pipeline}: ok ({_counted(cases, 'case')})"
-            shown = {"file": name, "valid": True, "testsOf": pipeline, "cases": len(cases), "problems": []}
+            shown = _file(name, []) | {"testsOf": pipeline, "cases": len(cases)}
             return Checked(Exit.OK, [(text, False)], shown)
         documents = read_all(file, overrides)
     except MainstemError as error:
@@ -86,34 +88,37 @@ def check_file(file: str, overrides: dict[str, str]) -> Checked:
         lines.append((f"{name}: {document.pipeline.name}: ok ({counts})", False))
         numbers = {_plural(part): len(items) for part, items in parts.items()}
         pipelines.append({"name": document.pipeline.name, **numbers})
-    problems = [_shown(warning) for document in documents for warning in document.warnings]
-    return Checked(
-        Exit.OK, lines, {"file": name, "valid": True, "pipelines": pipelines, "problems": problems}
-    )
+    problems = [_shown(warning, name) for document in documents for warning in document.warnings]
+    return Checked(Exit.OK, lines, _file(name, problems) | {"pipelines": pipelines})
 
 
 def _refused(error: MainstemError, file: str) -> Checked:
     from mainstem.logs import redact
 
     if isinstance(error, SpecInvalid):
-        problems = [_shown(problem) for problem in error.problems]
+        problems = [_shown(problem, error.file or file) for problem in error.problems]
     else:
         message = "; ".join(part for part in (error.message, error.remedy) if part)
-        problems = [{"severity": "error", "reason": error.reason, "message": message}]
+        problems = [_problem("error", error.reason, message, file)]
     problems = [problem | {"message": redact(problem["message"])} for problem in problems]
     lines = [(line, True) for line in error_lines(error, file)]
-    return Checked(error.exit_code, lines, {"file": file, "valid": False, "problems": problems})
+    return Checked(error.exit_code, lines, _file(file, problems, valid=False))
 
 
-def _shown(problem: Problem) -> dict[str, Any]:
-    return {
-        "severity": "warning" if problem.warning else "error",
-        "reason": problem.reason,
-        "message": problem.message,
-        "path": problem.path,
-        "line": problem.line,
-        "column": problem.column,
-    }
+def _file(file: str, problems: list[dict[str, Any]], *, valid: bool = True) -> dict[str, Any]:
+    return {"file": file, "valid": valid, "pipelines": [], "problems": problems}
+
+
+def _shown(problem: Problem, file: str) -> dict[str, Any]:
+    severity = "warning" if problem.warning else "error"
+    place = {"path": problem.path, "line": problem.line, "column": problem.column}
+    return _problem(severity, problem.reason, problem.message, file) | place
+
+
+def _problem(severity: str, reason: str, message: str, file: str) -> dict[str, Any]:
+    """A problem without a place; `file` is the one that has it, such as the document of a test file."""
+    place = {"file": file, "path": None, "line": None, "column": None}
+    return {"severity": severity, "reason": reason, "message": message, **place}
 
 
 def _counted(items: Sequence[object], name: str) -> str:

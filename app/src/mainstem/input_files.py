@@ -1,4 +1,4 @@
-"""The files that a command names, of which `-` is standard input."""
+"""The files that a command names, of which `-` is standard input. As a `Path` it is a file of that name."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ _DESCRIPTOR: Final = 0
 
 def shown_name(file: str | Path) -> str:
     """The name of a file in messages."""
-    return "<stdin>" if str(file) == STANDARD_INPUT else str(file)
+    return "<stdin>" if file == STANDARD_INPUT else str(file)
 
 
 def read_text(file: str | Path) -> str:
@@ -24,7 +24,7 @@ def read_text(file: str | Path) -> str:
         NotReady: the file cannot be read, or is not UTF-8 (`FileNotReadable`).
     """
     try:
-        return _standard_input() if str(file) == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
+        return _standard_input() if file == STANDARD_INPUT else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise NotReady(f"cannot read {shown_name(file)}: {why}", reason=reasons.FILE_NOT_READABLE) from None

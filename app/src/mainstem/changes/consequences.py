@@ -20,7 +20,7 @@ from mainstem.changes.verdict import (
     worst_first,
 )
 from mainstem.language.analysis.graph import Graph
-from mainstem.language.model.pipeline import PipelineSpec, StreamingPipeline
+from mainstem.language.model.pipeline import StreamingPipeline
 from mainstem.language.model.queries import Query
 from mainstem.language.yaml.yamltext import Path, parse_path
 
@@ -258,14 +258,14 @@ def message(query: str, refusals: Sequence[Change], place: Place = str) -> str:
     return f"the query {query!r} {CANNOT_CONTINUE}: {causes}"
 
 
-def path_in(spec: PipelineSpec, field: str) -> Path:
+def path_in(graph: Graph, field: str) -> Path:
     """The path of a field whose list items have names: `spec.views[daily].sql` is `("spec", "views", 0, "sql")`.
 
     The path ends before a name that the document does not have.
     """
-    numbered = field
+    numbered = field = graph.written_path(field)
     for kind, name in re.findall(r"(?:^|\.)(\w+)\[([^\]]*[^\]\d][^\]]*)\]", field):
-        names = [each.name for each in getattr(spec, kind, ())]
+        names = [each.name for each in getattr(graph.spec, kind, ())]
         if name not in names:
             return parse_path(numbered.partition(f"[{name}]")[0])
         numbered = numbered.replace(f"[{name}]", f"[{names.index(name)}]", 1)

@@ -15,14 +15,15 @@ def place(path: str, *documents: "Document") -> tuple[str, int]:
 
     If no document has the field, the line is that of the nearest field above it in the first document.
     """
-    parts = [match[1] if match[1] is not None else match[2] for match in _PART.finditer(path)]
-    candidates = [(document, _positions(document, parts)) for document in documents]
-    document, positions = next((each for each in candidates if len(each[1]) == len(parts)), candidates[0])
+    candidates = [(document, *_positions(document, path)) for document in documents]
+    document, positions, _ = next((each for each in candidates if each[2]), candidates[0])
     return document.file, document.text.where(tuple(positions))[0]
 
 
-def _positions(document: "Document", parts: list[str]) -> list[str | int]:
-    """The path with the positions of items, as far as the document has it."""
+def _positions(document: "Document", path: str) -> tuple[list[str | int], bool]:
+    """The path with the positions of items, as far as the document has it; and whether that is all of it."""
+    written = document.graph.written_path(path)
+    parts = [match[1] if match[1] is not None else match[2] for match in _PART.finditer(written)]
     data: Any = document.text.data
     positions: list[str | int] = []
     for part in parts:
@@ -39,4 +40,4 @@ def _positions(document: "Document", parts: list[str]) -> list[str | int]:
             data = data[part]
         else:
             break
-    return positions
+    return positions, len(positions) == len(parts)

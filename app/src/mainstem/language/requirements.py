@@ -86,6 +86,8 @@ def warnings_of(document: Document, names: Collection[str]) -> list[Problem]:
 
     def is_relevant(warning: Problem) -> bool:
         _, kind, index, *_ = (*parse_path(warning.path), None, None)
+        if kind == "trigger":
+            return not graph.inherited.isdisjoint(names)
         if kind not in relevant or not isinstance(index, int):
             return True
         return getattr(graph.spec, kind)[index].name in relevant[kind]

@@ -183,6 +183,11 @@ TRIGGER_DEPRECATED: Final = document_problem(
     "*Warning*: Spark is going to remove the trigger that the message names.",
     "Use the trigger that the message suggests.",
 )
+TRIGGER_UNUSED: Final = document_problem(
+    "TriggerUnused",
+    "*Warning*: no query has the trigger of the pipeline: each has a trigger of its own, or reads only static and bounded sources.",
+    "Remove `spec.trigger`, or the triggers of the queries that shall have it.",
+)
 DRAIN_TOO_SHORT: Final = document_problem(
     "DrainTooShort",
     "*Warning*: `drain.timeout` is shorter than a real-time batch, so every stop interrupts a batch.",

@@ -14,6 +14,7 @@ _DEAD: Final = (
     "(has(s.decode) ? s.decode.onMalformedRecord == 'deadLetter' : has(s.files) && has(s.files.onMalformedRecord) && "
     "s.files.onMalformedRecord == 'deadLetter')"
 )
+_ENDS: Final = "(has({0}.trigger.availableNow) || has({0}.trigger.once))"
 _CHECKPOINT: Final = "(has({0}.checkpoint.id) ? {0}.checkpoint.id : {0}.name)"
 _SAME_CHECKPOINT: Final = f"{_CHECKPOINT.format('q')} == {_CHECKPOINT.format('o')} && (q.checkpoint.generation == o.checkpoint.generation || q.checkpoint.onChange == 'newGeneration')"
 
@@ -54,8 +55,8 @@ PIPELINE_RULES: Final[CelRules] = {
             each=True,
         ),
         CelRule(
-            "!has(self.schedule) || self.queries.all(q, has(q.trigger) ? has(q.trigger.availableNow) || has(q.trigger.once) : "
-            "!has(self.trigger) || has(self.trigger.availableNow) || has(self.trigger.once))",
+            f"!has(self.schedule) || ((!has(self.trigger) || {_ENDS.format('self')}) && "
+            f"self.queries.all(q, !has(q.trigger) || {_ENDS.format('q')}))",
             "a schedule needs queries that end; set trigger: {availableNow: true} for each query that reads a stream",
             ".schedule",
             each=True,

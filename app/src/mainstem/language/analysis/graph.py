@@ -20,41 +20,55 @@ class Graph:
 
     If only Spark can read the SQL of a view, the view counts as reading every relation whose name the SQL contains.
     With `certain` it counts as reading nothing.
-
-    Attributes:
-        pipeline: with the trigger of the pipeline in each query that it is for, and no longer beside the queries.
-        inherited: the names of these queries.
     """
 
     def __init__(self, pipeline: StreamingPipeline) -> None:
-        self.spec: PipelineSpec = pipeline.spec
-        self.sources: dict[str, Source] = {source.name: source for source in self.spec.sources}
+        self.written = pipeline
+        spec = pipeline.spec
+        self.sources: dict[str, Source] = {source.name: source for source in spec.sources}
         self.dead_letters: dict[str, Source] = {
-            source.dead_letters: source for source in self.spec.sources if source.dead_letters
+            source.dead_letters: source for source in spec.sources if source.dead_letters
         }
-        self.views: dict[str, View] = {view.name: view for view in self.spec.views}
+        self.views: dict[str, View] = {view.name: view for view in spec.views}
         self._plans: dict[str, Node] = {}
         self._reads: dict[str, list[str]] = {}
         self._closures: dict[tuple[str, bool], list[str]] = {}
         self.quarantines: dict[str, View] = {
             view.quarantine: view
-            for view in self.spec.views
+            for view in spec.views
             if view.quarantine and view.quarantine not in (*self.sources, *self.dead_letters, *self.views)
         }
-        self.inherited: frozenset[str] = frozenset()
-        if self.spec.trigger:
-            self.inherited = frozenset(
-                query.name
-                for query in self.spec.queries
-                if query.trigger is None and self.streams(query.from_)
-            )
-            pipeline = pipeline.with_trigger(self.inherited)
-            self.spec = pipeline.spec
-        self.pipeline = pipeline
+
+    @cached_property
+    def inherited(self) -> frozenset[str]:
+        """The queries that have the trigger of the pipeline: those of streams that have none of their own."""
+        spec = self.written.spec
+        if spec.trigger is None:
+            return frozenset()
+        return frozenset(q.name for q in spec.queries if q.trigger is None and self.streams(q.from_))
+
+    @cached_property
+    def pipeline(self) -> StreamingPipeline:
+        """The pipeline with its trigger in each query that has it, and no longer beside the queries.
+
+        It is made when it is asked for, because it takes a reading of the SQL, which may be too long to be read.
+        """
+        return self.written.with_trigger(self.inherited) if self.written.spec.trigger else self.written
+
+    @property
+    def spec(self) -> PipelineSpec:
+        """The `spec` of `pipeline`."""
+        return self.pipeline.spec
+
+    def written_path(self, field: str) -> str:
+        """Where the document has a field: `spec.queries[daily].trigger` may be `spec.trigger`."""
+        trigger = re.match(r"spec\.queries\[([^\]]+)\]\.trigger\b", field)
+        inherits = trigger is not None and trigger[1] in self.inherited
+        return f"spec.trigger{field[trigger.end() :]}" if trigger and inherits else field
 
     def running_only(self, names: Collection[str]) -> "Graph":
         """The graph with these queries running, suspended or not, and all others suspended."""
-        return Graph(self.pipeline.running_only(names))
+        return Graph(self.written.running_only(names))
 
     def with_fields(self, fields: Mapping[str, Any]) -> "Graph":
         """The graph with other values of some fields of `spec`, as a document has them.
@@ -62,11 +76,11 @@ class Graph:
         Raises:
             ValidationError: a value is not valid.
         """
-        return Graph(self.pipeline.with_fields(fields))
+        return Graph(self.written.with_fields(fields))
 
     def with_generations(self, generations: Mapping[str, int]) -> "Graph":
         """The graph with other generations of the named queries' checkpoints."""
-        return Graph(self.pipeline.with_generations(generations))
+        return Graph(self.written.with_generations(generations))
 
     @cached_property
     def names(self) -> list[str]:

@@ -22,7 +22,9 @@ _ABSENT: Final = frozenset(
     UnknownFunction UnknownParameter UnknownRelation UnusedSource
     """.split()  # noqa: SIM905
 )
-"""Reasons of problems that the missing parts may cause."""
+"""Reasons of problems that missing entries of lists may cause."""
+_WITHOUT_TRIGGER: Final = frozenset({"ScheduleUnbounded"})
+"""Reasons of problems that a missing trigger of the pipeline may cause."""
 _ENTRY: Final = re.compile(r"spec\.(\w+)\[(\d+)\]")
 
 
@@ -33,18 +35,18 @@ class Rest:
     Attributes:
         text: the document without its broken parts.
         places: list -> the original index of each entry.
-        shorter: whether an entry of a list is missing, to which other parts may refer.
+        absent: reasons of problems that the missing parts may cause.
     """
 
     text: YamlText
     places: dict[str, tuple[int, ...]]
-    shorter: bool
+    absent: frozenset[str]
 
     def whole(self, problems: Sequence[Problem]) -> Iterator[Problem]:
         """Problems with the paths of the whole document, without those that the missing parts may cause."""
         for problem in problems:
             entry = _ENTRY.match(problem.path)
-            if self.shorter and problem.reason in _ABSENT:
+            if problem.reason in self.absent:
                 continue
             if entry is None or entry[1] not in self.places:
                 yield problem
@@ -79,7 +81,10 @@ def rest(part: YamlText, problems: Sequence[Problem]) -> Rest | None:
     whole = {**data, "metadata": {"name": "rest"}, "spec": {**spec, **shorter, **_spares(shorter)}}
     places = {name: tuple(indices) for name, indices in kept.items()}
     is_shorter = any(_lacks(data["spec"].get(name), places.get(name, ())) for name in _LISTS)
-    return Rest(_moved(part, whole, places), places, is_shorter)
+    absent = _ABSENT if is_shorter else frozenset[str]()
+    if "trigger" in data["spec"] and "trigger" not in spec:
+        absent |= _WITHOUT_TRIGGER
+    return Rest(_moved(part, whole, places), places, absent)
 
 
 def _lacks(before: Any, places: Sequence[int]) -> bool:

@@ -9,6 +9,7 @@ from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import RelationColumns
 from mainstem.language.loading.problems import problem_at
 from mainstem.language.loading.shape_validation import show
+from mainstem.language.model.pipeline import PipelineSpec
 from mainstem.language.yaml.yamltext import Path, YamlText
 
 
@@ -17,10 +18,14 @@ class Context:
 
     def __init__(self, graph: Graph, part: YamlText, values: Mapping[str, str]) -> None:
         self.graph = graph
-        self.spec = graph.spec
         self.columns = RelationColumns(self.graph)
         self._part = part
         self._values = values
+
+    @property
+    def spec(self) -> PipelineSpec:
+        """The pipeline's `spec`, with its trigger in the queries that have it."""
+        return self.graph.spec
 
     def problem(
         self,

@@ -136,6 +136,7 @@ MEANING: tuple[Rule, ...] = (
     sinks.text,
     sinks.memory,
     triggers.eligible,
+    triggers.unused,
     triggers.async_progress,
     triggers.schedule,
     triggers.deprecated,

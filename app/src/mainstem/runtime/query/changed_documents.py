@@ -145,5 +145,5 @@ def _refusal(session: SparkSession, graph: Graph, query: Query, checkpoint: str)
 
 def _place(document: Document, field: str) -> str:
     """The field with the line of the document's file."""
-    problem = document.problem(path_in(document.pipeline.spec, field), "", reasons.CHECKPOINT_INCOMPATIBLE)
+    problem = document.problem(path_in(document.graph, field), "", reasons.CHECKPOINT_INCOMPATIBLE)
     return f"{field} ({document.file}:{problem.line})"

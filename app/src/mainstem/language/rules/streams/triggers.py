@@ -8,6 +8,7 @@ from mainstem.language.analysis.eligibility import ASYNC, async_progress_obstacl
 from mainstem.language.analysis.writers import awaited
 from mainstem.language.base import seconds
 from mainstem.language.model.sources import Source
+from mainstem.language.model.triggers import Trigger
 from mainstem.language.rules.context import Context
 
 
@@ -15,10 +16,33 @@ def eligible(context: Context) -> Iterator[Problem]:
     """`continuous` and `realTime` allow few sources, sinks and plans; `realTime` needs `outputMode: update` and 5 seconds.
     A query that reads only static and bounded sources runs once and ends, with `availableNow`, `once` or no trigger.
     """
+    inherited: dict[tuple[str, reasons.Reason], tuple[str, list[str]]] = {}
     for index, query in enumerate(context.spec.queries):
         trigger = named(query)
         for obstacle in obstacles(context.graph, query, trigger):
-            yield _problem(context, index, trigger, obstacle.message, obstacle.reason)
+            if query.name in context.graph.inherited:
+                first = inherited.setdefault((trigger, obstacle.reason), (obstacle.message, []))
+                first[1].append(query.name)
+            else:
+                path = ("queries", index, "trigger", trigger)
+                yield context.problem(path, obstacle.message, obstacle.reason)
+    for (trigger, reason), (message, queries) in inherited.items():
+        yield context.problem(("trigger", trigger), f"{_first(queries)}: {message}", reason)
+
+
+def _first(queries: list[str]) -> str:
+    """The first of some queries, and the number of the others: one problem of the pipeline's trigger is one problem."""
+    others = len(dict.fromkeys(queries)) - 1
+    return f"query {queries[0]!r}" + (f" and {others} other{'s' if others > 1 else ''}" if others else "")
+
+
+def unused(context: Context) -> Iterator[Problem]:
+    """A warning: no query has the trigger of the pipeline, for each has its own or reads no stream."""
+    if context.graph.written.spec.trigger and not context.graph.inherited:
+        message = (
+            "no query has this trigger: each has its own, or reads only static and bounded sources; remove it"
+        )
+        yield context.problem(("trigger",), message, reasons.TRIGGER_UNUSED, key=True, warning=True)
 
 
 def async_progress(context: Context) -> Iterator[Problem]:
@@ -31,10 +55,10 @@ def async_progress(context: Context) -> Iterator[Problem]:
 
 def deprecated(context: Context) -> Iterator[Problem]:
     """A warning: Spark deprecates `once`, which ignores rate limits; use `availableNow`."""
-    for index, query in enumerate(context.spec.queries):
-        if query.trigger and query.trigger.once:
+    for path, trigger in _triggers(context):
+        if trigger.once:
             message = "once is deprecated: it reads all available data in one batch and ignores rate limits; use availableNow"
-            yield _problem(context, index, "once", message, reasons.TRIGGER_DEPRECATED, warning=True)
+            yield context.problem((*path, "once"), message, reasons.TRIGGER_DEPRECATED, warning=True)
 
 
 def drained_in_time(context: Context) -> Iterator[Problem]:
@@ -42,43 +66,41 @@ def drained_in_time(context: Context) -> Iterator[Problem]:
     if context.spec.drain.on_timeout == "wait":
         return
     timeout = context.spec.drain.timeout
-    for index, query in enumerate(context.spec.queries):
-        interval = query.trigger.real_time if query.trigger else None
+    for path, trigger in _triggers(context):
+        interval = trigger.real_time
         if interval is not None and seconds(timeout) <= seconds(interval):
             message = (
                 f"drain.timeout is {timeout}: each stop would interrupt the batch of {interval}, and the next start would "
                 "write its rows again; raise drain.timeout above it, or checkpoint more often"
             )
-            yield _problem(context, index, "realTime", message, reasons.DRAIN_TOO_SHORT, warning=True)
+            yield context.problem((*path, "realTime"), message, reasons.DRAIN_TOO_SHORT, warning=True)
+
+
+def _triggers(context: Context) -> Iterator[tuple[tuple[str | int, ...], Trigger]]:
+    """Each trigger that the document has, with its path."""
+    written = context.graph.written.spec
+    if written.trigger and context.graph.inherited:
+        yield ("trigger",), written.trigger
+    for index, query in enumerate(written.queries):
+        if query.trigger:
+            yield ("queries", index, "trigger"), query.trigger
 
 
 def schedule(context: Context) -> Iterator[Problem]:
     """A schedule needs a pipeline that ends: a query over a stream needs `trigger: {availableNow: true}`."""
     if context.spec.schedule is None:
         return
+    trigger = context.graph.written.spec.trigger
+    if trigger and not trigger.bounded:
+        message = "a schedule needs queries that end, and this trigger does not end; use trigger: {availableNow: true}"
+        yield context.problem(("trigger",), message, reasons.SCHEDULE_UNBOUNDED)
     for index, query in enumerate(context.spec.queries):
-        if context.graph.ends(query) is False:
+        if query.name not in context.graph.inherited and context.graph.ends(query) is False:
             message = (
                 f"the query {query.name!r} never ends, and a schedule needs queries that end; "
                 "give it trigger: {availableNow: true}, or leave spec.schedule out"
             )
-            yield context.problem(_path(context, index), message, reasons.SCHEDULE_UNBOUNDED)
-
-
-def _path(context: Context, index: int) -> tuple[str | int, ...]:
-    """Where the trigger of a query stands."""
-    inherits = context.spec.queries[index].name in context.graph.inherited
-    return ("trigger",) if inherits else ("queries", index, "trigger")
-
-
-def _problem(
-    context: Context, index: int, trigger: str, message: str, reason: reasons.Reason, *, warning: bool = False
-) -> Problem:
-    """A problem of a query's trigger; one of the pipeline's trigger names the query."""
-    query = context.spec.queries[index]
-    if query.name in context.graph.inherited:
-        message = f"query {query.name!r}: {message}"
-    return context.problem((*_path(context, index), trigger), message, reason, warning=warning)
+            yield context.problem(("queries", index, "trigger"), message, reasons.SCHEDULE_UNBOUNDED)
 
 
 def starts(context: Context) -> Iterator[Problem]:
