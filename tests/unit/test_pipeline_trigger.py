@@ -83,11 +83,14 @@ def test_it_is_one_problem_for_all_queries_and_hides_no_other() -> None:
     [weather, again, _] = data["spec"]["queries"]
     many = [weather | {"name": f"q{i}", "checkpoint": {"id": f"q{i}"}} for i in range(60)]
     data["spec"]["queries"] = [*many, again | {"trigger": {"continuous": "1 second"}}]
-    found = problems(data)
-    assert len({(each.path, each.reason) for each in found}) == len(found)
-    shared = [each for each in found if each.path == "spec.trigger.realTime"]
+    refusals = problems(data)
+    assert len({(each.path, each.reason) for each in refusals}) == len(refusals)
+    shared = [each for each in refusals if each.path == "spec.trigger.realTime"]
     assert {each.message.partition(": ")[0] for each in shared} == {"query 'q0' and 59 others"}
-    assert {each.path for each in found} == {"spec.trigger.realTime", "spec.queries[60].trigger.continuous"}
+    assert {each.path for each in refusals} == {
+        "spec.trigger.realTime",
+        "spec.queries[60].trigger.continuous",
+    }
 
 
 def test_a_warning_stands_there_once_and_only_for_queries_that_have_it() -> None:
