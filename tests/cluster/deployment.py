@@ -71,6 +71,12 @@ def fetched(url: str) -> Any:
     return json.loads(page(url))
 
 
+def pod_template(container: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """A pod template with variables for its own container, `driver` or `executor`."""
+    variables = [{"name": name, "value": value} for name, value in env.items()]
+    return {"spec": {"containers": [{"name": container, "env": variables}]}}
+
+
 def image_values(operator: Image, app: Image) -> list[str]:
     """The chart's values for these images."""
     values = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.deployment import Pipeline, Servers, within
+from cluster.deployment import Pipeline, Servers, pod_template, within
 from harness.cluster.base import TestCluster
 from harness.images import Image, derive
 
@@ -117,10 +117,10 @@ def kept(servers: Servers) -> list[dict[str, Any]]:
 def test_driver_and_executor_use_the_jars_of_the_derived_image(
     pipeline: Pipeline, servers: Servers, derived: Image
 ) -> None:
-    log = {"name": "JDK_JAVA_OPTIONS", "value": "-Xlog:class+load:file=/tmp/class-load.log"}
+    log = {"JDK_JAVA_OPTIONS": "-Xlog:class+load:file=/tmp/class-load.log"}
     spec = document(pipeline.name, **JARS, image=derived.reference)
     spec["spec"]["connections"].append(SHELF)
-    spec["spec"]["driver"]["template"] = {"spec": {"containers": [{"name": "driver", "env": [log]}]}}
+    spec["spec"]["driver"]["template"] = pod_template("driver", log)
     pipeline.apply(spec)
     pipeline.wait("Ready", 300)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, within
+from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, allowed, pod_template, within
 from cluster.node_processes import silent_node
 from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
@@ -470,8 +470,8 @@ def test_a_deleted_namespace_ends(cluster: TestCluster, release: None, stage_ser
 def test_the_class_archive_is_used(pipeline: Pipeline) -> None:
     """As the pod's user, on a root that cannot be written, after the image was exported and imported."""
     document = small(pipeline.name)
-    log = {"name": "JDK_JAVA_OPTIONS", "value": "-Xlog:class+load:file=/tmp/class-load.log"}
-    document["spec"]["driver"]["template"] = {"spec": {"containers": [{"name": "driver", "env": [log]}]}}
+    log = {"JDK_JAVA_OPTIONS": "-Xlog:class+load:file=/tmp/class-load.log"}
+    document["spec"]["driver"]["template"] = pod_template("driver", log)
     pipeline.apply(document)
     pipeline.wait("Ready", 240)
     inside = ("exec", f"{pipeline.name}-driver", "--")

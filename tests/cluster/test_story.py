@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, page, within
+from cluster.deployment import OPERATOR_NAMESPACE, Pipeline, Servers, fetched, page, pod_template, within
 from cluster.orders import DOCUMENT, Orders, running_executors
 from harness.cluster.base import TestCluster
 from harness.errors import HarnessError
@@ -19,8 +19,7 @@ from harness.java import SHORT_LIVED
 
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.story, pytest.mark.faults]
-WAVE = 2_000
-"""Orders for two batches."""
+TWO_BATCHES = 2_000
 KINDS = "pods,services,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets"
 
 
@@ -34,12 +33,6 @@ def query(pipeline: Pipeline) -> dict[str, Any]:
     return queries[0]
 
 
-def of_a_short_life(container: str) -> dict[str, Any]:
-    """A pod template whose Java has no second compiler: in a minute of life it costs more than it saves."""
-    env = [{"name": name, "value": value} for name, value in SHORT_LIVED.items()]
-    return {"spec": {"containers": [{"name": container, "env": env}]}}
-
-
 def uid(pipeline: Pipeline) -> str:
     pod = pipeline.driver()
     return str(pod["metadata"]["uid"]) if pod else ""
@@ -50,9 +43,10 @@ def test_a_document_runs_with_an_executor_from_kafka_to_delta_on_s3(
 ) -> None:
     document = deepcopy(DOCUMENT)
     document["spec"]["executors"]["instances"] = 1
-    document["spec"]["driver"]["template"] = of_a_short_life("driver")
-    document["spec"]["executors"]["template"] = of_a_short_life("executor")
-    orders.wave(WAVE)
+    # Java's second compiler costs more than it saves in the minute that each of them lives.
+    document["spec"]["driver"]["template"] = pod_template("driver", SHORT_LIVED)
+    document["spec"]["executors"]["template"] = pod_template("executor", SHORT_LIVED)
+    orders.wave(TWO_BATCHES)
     pipeline.apply(document)
     pipeline.wait("Ready", 300)
     within(180, "the executor", lambda: pipeline.status()["summary"].get("executors") == "1/1")
@@ -98,14 +92,14 @@ def test_the_running_driver_takes_a_changed_query_over(pipeline: Pipeline, order
     pipeline.patch(queries=[changed])
     within(180, "another run of the query", lambda: query(pipeline)["runId"] != before["runId"])
     pipeline.wait("Ready", 180)
-    orders.wave(WAVE)
+    orders.wave(TWO_BATCHES)
     orders.all_are_there_once(pipeline)
     assert (uid(pipeline), query(pipeline)["id"]) == (driver, before["id"])
 
 
 def test_after_a_kill_within_a_batch_the_next_driver_continues(pipeline: Pipeline, orders: Orders) -> None:
     executors = set(running_executors(pipeline))
-    orders.wave(WAVE)
+    orders.wave(TWO_BATCHES)
     within(60, "a batch runs", orders.in_a_batch, pause=0.05)
     pipeline.kubectl("delete", "pod", "orders-driver", "--grace-period=0", "--force")
     within(180, "the next driver", lambda: pipeline.status().get("attempt") == 2)

@@ -19,6 +19,7 @@ from mainstem.cli_options import (
     Commands,
     cores_option,
     heap_option,
+    output_option,
     parse_duration,
     query_option,
     set_option,
@@ -193,7 +194,7 @@ def test(files: tuple[Path, ...], overrides: dict[str, str], junit: Path | None,
 @click.argument("file", type=click.Path(dir_okay=False))
 @set_option
 @query_option
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option
 @click.option(
     "--plan", is_flag=True, help="Show Spark's plans too. Needs Java, and the data that the sources read."
 )

@@ -60,6 +60,9 @@ set_option = click.option(
 query_option = click.option(
     "--query", "queries", multiple=True, metavar="NAME", help="Use only this query; may be repeated."
 )
+output_option = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 cores_option = click.option(
     "--cores", type=click.IntRange(min=1), help="Threads for tasks. Default: the machine's cores."
 )

@@ -9,7 +9,14 @@ from typing import Any
 import click
 
 from mainstem.cli_errors import fail, fail_without_spark
-from mainstem.cli_options import cores_option, heap_option, query_option, set_option, verbose_option
+from mainstem.cli_options import (
+    cores_option,
+    heap_option,
+    output_option,
+    query_option,
+    set_option,
+    verbose_option,
+)
 from mainstem.errors import MainstemError
 
 
@@ -32,7 +39,7 @@ from mainstem.errors import MainstemError
 )
 @query_option
 @set_option
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),

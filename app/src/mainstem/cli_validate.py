@@ -3,14 +3,14 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mainstem.cli_errors import error_lines
-from mainstem.cli_options import set_option
+from mainstem.cli_options import output_option, set_option
 from mainstem.errors import MainstemError, Problem, SpecInvalid
 from mainstem.input_files import STANDARD_INPUT, shown_name
 from mainstem.reasons import Exit
@@ -28,13 +28,13 @@ class Checked:
 
     code: Exit
     lines: list[tuple[str, bool]]
-    shown: dict[str, Any] = field(default_factory=dict)
+    shown: dict[str, Any]
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @set_option
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option
 def validate(files: tuple[str, ...], overrides: dict[str, str], output: str) -> None:
     """Check documents and test files (x.test.yaml) against every rule that needs neither Spark nor Java.
 
@@ -98,8 +98,7 @@ def _refused(error: MainstemError, file: str) -> Checked:
     if isinstance(error, SpecInvalid):
         problems = [_shown(problem, error.file or file) for problem in error.problems]
     else:
-        message = "; ".join(part for part in (error.message, error.remedy) if part)
-        problems = [_problem("error", error.reason, message, file)]
+        problems = [_problem("error", error.reason, error.text, file)]
     problems = [problem | {"message": redact(problem["message"])} for problem in problems]
     lines = [(line, True) for line in error_lines(error, file)]
     return Checked(error.exit_code, lines, _file(file, problems, valid=False))

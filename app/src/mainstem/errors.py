@@ -69,9 +69,13 @@ class MainstemError(Exception):
         self.reason = reason
         self.remedy = remedy
 
+    @property
+    def text(self) -> str:
+        """The message and the remedy, without the reason."""
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
+
     def __str__(self) -> str:
-        remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"{self.message}{remedy} [{self.reason}]"
+        return f"{self.text} [{self.reason}]"
 
 
 class SpecInvalid(MainstemError):

@@ -31,9 +31,8 @@ def read_text(file: str | Path) -> str:
 
 
 def _standard_input() -> str:
-    if (
-        sys.stdin is None
-    ):  # it was closed when Python started, and the descriptor may be another file's by now
+    # It was closed when Python started. By now its descriptor may be that of another file, whose end never comes.
+    if sys.stdin is None:
         raise OSError(0, "it is closed")
     with open(_DESCRIPTOR, encoding="utf-8", closefd=False) as file:
         return file.read()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from mainstem.cli_errors import fail, fail_without_spark
-from mainstem.cli_options import set_option
+from mainstem.cli_options import output_option, set_option
 from mainstem.errors import MainstemError
 
 
@@ -34,7 +34,6 @@ class Target(NamedTuple):
         return None if self.graph is None else self.graph.pipeline
 
 
-_output = click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 _file = click.option(
     "-f",
     "--file",
@@ -47,7 +46,7 @@ _query = click.option("--query", metavar="NAME", help="The query of the document
 
 def command_options(command: Command) -> Command:
     """The options of all commands on one checkpoint."""
-    return _file(_query(set_option(_output(command))))
+    return _file(_query(set_option(output_option(command))))
 
 
 def target_of(

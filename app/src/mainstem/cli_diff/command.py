@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mainstem.cli_errors import fail, fail_without_cluster
-from mainstem.cli_options import set_option
+from mainstem.cli_options import output_option, set_option
 from mainstem.errors import MainstemError
 from mainstem.reasons import Exit
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--context", metavar="NAME", help="The context of the kubeconfig. Default: the current one.")
 @click.option("--namespace", "-n", metavar="NAME", help="The namespace. Default: the one of the context.")
 @click.option("--name", metavar="NAME", help="The pipeline on the cluster. Default: the name in NEW.")
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option
 def diff(
     *,
     files: tuple[str, ...],

@@ -126,8 +126,7 @@ class DocumentWatch:
             self._refused(reasons.NEW_DRIVER_NEEDED, new_driver(needs.causes))
         except MainstemError as error:
             again = isinstance(error, NotReady) and error.reason != reasons.CHECKPOINT_INCOMPATIBLE
-            message = f"{error.message}; {error.remedy}" if error.remedy else error.message
-            self._refused(error.reason, message, again=again)
+            self._refused(error.reason, error.text, again=again)
         except Py4JNetworkError:
             raise
         except (PySparkException, Py4JError) as error:

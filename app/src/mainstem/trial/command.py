@@ -100,9 +100,7 @@ def _prepared(before: Document, candidate: Candidate, batches: int, work: Path) 
         if error.reason == reasons.CHECKPOINT_NOT_FOUND:
             message = f"the query has no batch to compare yet: {error.message}"
             return QueryTrial(name, Outcome.NOT_COMPARED, message, error.reason)
-        return QueryTrial(
-            name, Outcome.NOT_READY, "; ".join(filter(None, [error.message, error.remedy])), error.reason
-        )
+        return QueryTrial(name, Outcome.NOT_READY, error.text, error.reason)
     notes = (*candidate.notes, *forks.note_of_record(source, before.graph, candidate.old))
     return Prepared(candidate, plans, notes)
 

@@ -20,10 +20,13 @@ class Graph:
 
     If only Spark can read the SQL of a view, the view counts as reading every relation whose name the SQL contains.
     With `certain` it counts as reading nothing.
+
+    Attributes:
+        given: the pipeline of which it is the graph, with its trigger beside the queries.
     """
 
     def __init__(self, pipeline: StreamingPipeline) -> None:
-        self.written = pipeline
+        self.given = pipeline
         spec = pipeline.spec
         self.sources: dict[str, Source] = {source.name: source for source in spec.sources}
         self.dead_letters: dict[str, Source] = {
@@ -42,7 +45,7 @@ class Graph:
     @cached_property
     def inherited(self) -> frozenset[str]:
         """The queries that have the trigger of the pipeline: those of streams that have none of their own."""
-        spec = self.written.spec
+        spec = self.given.spec
         if spec.trigger is None:
             return frozenset()
         return frozenset(q.name for q in spec.queries if q.trigger is None and self.streams(q.from_))
@@ -53,7 +56,7 @@ class Graph:
 
         It is made when it is asked for, because it takes a reading of the SQL, which may be too long to be read.
         """
-        return self.written.with_trigger(self.inherited) if self.written.spec.trigger else self.written
+        return self.given.with_trigger(self.inherited) if self.given.spec.trigger else self.given
 
     @property
     def spec(self) -> PipelineSpec:
@@ -68,7 +71,7 @@ class Graph:
 
     def running_only(self, names: Collection[str]) -> "Graph":
         """The graph with these queries running, suspended or not, and all others suspended."""
-        return Graph(self.written.running_only(names))
+        return Graph(self.given.running_only(names))
 
     def with_fields(self, fields: Mapping[str, Any]) -> "Graph":
         """The graph with other values of some fields of `spec`, as a document has them.
@@ -76,11 +79,11 @@ class Graph:
         Raises:
             ValidationError: a value is not valid.
         """
-        return Graph(self.written.with_fields(fields))
+        return Graph(self.given.with_fields(fields))
 
     def with_generations(self, generations: Mapping[str, int]) -> "Graph":
         """The graph with other generations of the named queries' checkpoints."""
-        return Graph(self.written.with_generations(generations))
+        return Graph(self.given.with_generations(generations))
 
     @cached_property
     def names(self) -> list[str]:

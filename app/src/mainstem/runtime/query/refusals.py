@@ -94,8 +94,8 @@ def not_ready(errors: Mapping[str, NotReady]) -> NotReady:
     more = [(each, error) for each, error in others if error.message != first.message]
     if not more:
         return first
-    causes = "; ".join(f"{each!r}: {_message(error)} [{error.reason}]" for each, error in more)
-    message = f"query {name!r} is not ready: {_message(first)} [{first.reason}]; not ready too: {causes}"
+    causes = "; ".join(f"{each!r}: {error}" for each, error in more)
+    message = f"query {name!r} is not ready: {first}; not ready too: {causes}"
     return NotReady(message, reason=first.reason, transient=all(error.transient for error in errors.values()))
 
 
@@ -103,8 +103,4 @@ def _failure(error: SpecInvalid | NotReady) -> Failure:
     failure = classify(error)
     if isinstance(error, SpecInvalid):
         return failure
-    return replace(failure, message=_message(error), permanent=not (error.transient or failure.outage))
-
-
-def _message(error: NotReady) -> str:
-    return f"{error.message}; {error.remedy}" if error.remedy else error.message
+    return replace(failure, message=error.text, permanent=not (error.transient or failure.outage))

@@ -15,7 +15,7 @@ MAX_SQL_TOTAL: Final = 256 * 1024
 
 def sql_size(context: Context) -> Iterator[Problem]:
     """The SQL of all views together has at most 262144 characters."""
-    size = sum(len(view.sql or "") for view in context.graph.written.spec.views)  # before any is read
+    size = sum(len(view.sql or "") for view in context.graph.given.spec.views)  # before any is read
     if size > MAX_SQL_TOTAL:
         message = (
             f"the SQL of all views together has {size} characters; at most {MAX_SQL_TOTAL} are allowed; "

@@ -1,12 +1,14 @@
 """Triggers that a source, sink, output mode or plan does not allow, after `mainstem.language.analysis.eligibility`."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from mainstem import reasons
 from mainstem.errors import Problem
-from mainstem.language.analysis.eligibility import ASYNC, async_progress_obstacles, named, obstacles
+from mainstem.language.analysis.eligibility import ASYNC, Obstacle, async_progress_obstacles, named, obstacles
 from mainstem.language.analysis.writers import awaited
 from mainstem.language.base import seconds
+from mainstem.language.model.queries import Query
 from mainstem.language.model.sources import Source
 from mainstem.language.model.triggers import Trigger
 from mainstem.language.rules.context import Context
@@ -16,29 +18,31 @@ def eligible(context: Context) -> Iterator[Problem]:
     """`continuous` and `realTime` allow few sources, sinks and plans; `realTime` needs `outputMode: update` and 5 seconds.
     A query that reads only static and bounded sources runs once and ends, with `availableNow`, `once` or no trigger.
     """
-    inherited: dict[tuple[str, reasons.Reason], tuple[str, list[str]]] = {}
+    shared: dict[reasons.Reason, list[tuple[Query, Obstacle]]] = defaultdict(list)
     for index, query in enumerate(context.spec.queries):
         trigger = named(query)
         for obstacle in obstacles(context.graph, query, trigger):
             if query.name in context.graph.inherited:
-                first = inherited.setdefault((trigger, obstacle.reason), (obstacle.message, []))
-                first[1].append(query.name)
+                shared[obstacle.reason].append((query, obstacle))
             else:
                 path = ("queries", index, "trigger", trigger)
                 yield context.problem(path, obstacle.message, obstacle.reason)
-    for (trigger, reason), (message, queries) in inherited.items():
-        yield context.problem(("trigger", trigger), f"{_first(queries)}: {message}", reason)
+    for refused in shared.values():
+        yield _problem_of_all(context, refused)
 
 
-def _first(queries: list[str]) -> str:
-    """The first of some queries, and the number of the others: one problem of the pipeline's trigger is one problem."""
-    others = len(dict.fromkeys(queries)) - 1
-    return f"query {queries[0]!r}" + (f" and {others} other{'s' if others > 1 else ''}" if others else "")
+def _problem_of_all(context: Context, refused: list[tuple[Query, Obstacle]]) -> Problem:
+    """One problem of the pipeline's trigger for all queries that have an obstacle of one reason."""
+    query, obstacle = refused[0]
+    others = len({each.name for each, _ in refused}) - 1
+    more = f" and {others} other{'s' if others > 1 else ''}" if others else ""
+    message = f"query {query.name!r}{more}: {obstacle.message}"
+    return context.problem(("trigger", named(query)), message, obstacle.reason)
 
 
 def unused(context: Context) -> Iterator[Problem]:
     """A warning: no query has the trigger of the pipeline, for each has its own or reads no stream."""
-    if context.graph.written.spec.trigger and not context.graph.inherited:
+    if context.graph.given.spec.trigger and not context.graph.inherited:
         message = (
             "no query has this trigger: each has its own, or reads only static and bounded sources; remove it"
         )
@@ -78,10 +82,10 @@ def drained_in_time(context: Context) -> Iterator[Problem]:
 
 def _triggers(context: Context) -> Iterator[tuple[tuple[str | int, ...], Trigger]]:
     """Each trigger that the document has, with its path."""
-    written = context.graph.written.spec
-    if written.trigger and context.graph.inherited:
-        yield ("trigger",), written.trigger
-    for index, query in enumerate(written.queries):
+    given = context.graph.given.spec
+    if given.trigger and context.graph.inherited:
+        yield ("trigger",), given.trigger
+    for index, query in enumerate(given.queries):
         if query.trigger:
             yield ("queries", index, "trigger"), query.trigger
 
@@ -90,7 +94,7 @@ def schedule(context: Context) -> Iterator[Problem]:
     """A schedule needs a pipeline that ends: a query over a stream needs `trigger: {availableNow: true}`."""
     if context.spec.schedule is None:
         return
-    trigger = context.graph.written.spec.trigger
+    trigger = context.graph.given.spec.trigger
     if trigger and not trigger.bounded:
         message = "a schedule needs queries that end, and this trigger does not end; use trigger: {availableNow: true}"
         yield context.problem(("trigger",), message, reasons.SCHEDULE_UNBOUNDED)
