@@ -10,12 +10,14 @@ import yaml
 from harness import sparks, tables
 from harness.documents import pipeline_head
 from harness.sampling import only
+from mainstem.dataframes.sinks.partition_values import folder_bytes
 from mainstem.dataframes.sinks.sink_checks import misfits
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import classify
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 
 pytestmark = pytest.mark.S26
@@ -26,7 +28,9 @@ EXACT: dict[str, tuple[str, ...]] = {
         *(f"'a{sign}b'" for sign in '=%/:*?[]{}#"<>|^~`$&+,;@!() '),
         *("' '", "'  a  '", "'.'", "'..'", "'../up'", "'/'", r"'\\'", r"'\''", "'null'", "'NULL'", "'a%20b'", "'%2F'"),
         *("'é'", "'e\u0301'", "'日本'", "'👩‍🚀'", "'\u200f'", "'\ufeff'", r"'\t'", r"'\n'", r"'\r'", r"'\u0001'", r"'\u007f'"),
-        *("'1'", "'01'", "'1.0'", "'true'", "'2024-01-01'", "'-'", "'_a'", "'.a'", f"'{NULL_FOLDER}x'", "repeat('a', 200)"),
+        *("'1'", "'01'", "'1.0'", "'true'", "'2024-01-01'", "'-'", "'_a'", "'.a'", f"'{NULL_FOLDER}x'"),
+        # With `p=` the name of the folder has 255 bytes; `%` becomes `%25`.
+        *("repeat('a', 253)", "concat('a', repeat('日', 84))", "concat('a', repeat('%', 84))"),
     ),
     "DOUBLE": ("'NaN'", "0.0", "-0.0D", "'Infinity'", "'-Infinity'", "1e-300", "4.9e-324", "0.1D + 0.2D", "1e22"),
     "FLOAT": ("'NaN'", "-0.0", "3.4028235e38", "1e-45"),
@@ -41,7 +45,10 @@ EXACT: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Values of each type that each sink keeps, as SQL; each type also keeps null."""
 ALTERED: dict[str, tuple[str, ...]] = {
-    "STRING": ("''", f"'{NULL_FOLDER}'", r"'\0'", r"'a\0b'", "X'FF'", "X'61C3'"),
+    "STRING": (
+        *("''", f"'{NULL_FOLDER}'", r"'\0'", r"'a\0b'", "X'FF'", "X'61C3'"),
+        *("repeat('a', 254)", "concat('aa', repeat('日', 84))", "concat('aa', repeat('%', 84))"),
+    ),
     "TIMESTAMP": ("'2018-02-18T02:30:00Z'",),
 }
 """Values that no partition keeps; the time in Sao Paulo, where an hour was repeated until 2018."""
@@ -115,7 +122,10 @@ def counted(frame: Any) -> Counter[tuple[Any, ...]]:
 @pytest.mark.parametrize("sink", only(SINKS, ("delta", "merge", "csv")))
 @pytest.mark.parametrize(
     ("kind", "value"),
-    only([(kind, value) for kind, values in ALTERED.items() for value in values], [("STRING", "''")]),
+    only(
+        [(kind, value) for kind, values in ALTERED.items() for value in values],
+        [("STRING", "''"), ("STRING", "repeat('a', 254)")],
+    ),
 )
 def test_a_batch_with_a_value_that_would_be_altered_fails_with_the_name_of_the_column(
     spark: SparkSession, tmp_path: Path, kind: str, value: str, sink: str, batches: bool
@@ -132,6 +142,14 @@ def test_a_batch_with_a_value_that_would_be_altered_fails_with_the_name_of_the_c
         assert tables.records(tmp_path / "out") == []
     else:
         assert not list((tmp_path / "out").glob("_spark_metadata/[0-9]*"))
+
+
+def test_the_length_of_a_folder_counts_its_escaped_characters(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    escape = jvm.org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.escapePathName
+    texts = [*map(chr, range(1, 128)), "é", "日", "👩‍🚀", "a/b", ""]
+    [lengths] = spark.range(1).select(*(folder_bytes(text, F.lit(text)) for text in texts)).collect()
+    assert list(lengths) == [2 * len(escape(text).encode()) + 1 for text in texts]
 
 
 @pytest.mark.parametrize("sink", only(SINKS, ("delta",)))

@@ -84,7 +84,7 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     if not merge.allow_null_keys:
         batch = without_null_keys(batch, merge.keys, "set merge.allowNullKeys: true")
     partitions = table_partitions(sink, table)
-    rows = exact(newest(batch, merge), partitions).withColumn(_REMOVES, _removes(merge))
+    rows = exact(newest(batch, merge), partitions, sink.path).withColumn(_REMOVES, _removes(merge))
     rows = as_stored(rows.select(*_used(fields, merge), _REMOVES), sink, table)
     if not DeltaTable.isDeltaTable(session, path):
         _create(rows.where(f"NOT {_REMOVES}").select(*names), sink.partition_by or (), path)

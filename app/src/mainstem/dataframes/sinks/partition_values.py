@@ -3,9 +3,10 @@
 Spark and Delta keep the value of a partition column as text only: in the name of a folder, or in the log of a table.
 An empty text, and the name that Hive gives to the folder of NULL, are read back as NULL. Bytes that are not UTF-8 are
 replaced. A time has no offset there, so an hour that the time zone repeats is read back an hour too early. A merge would
-never match such a row again, and would insert it in each batch.
+never match such a row again, and would insert it in each batch. On a local disk the name of a folder has a longest length.
 """
 
+import re
 from collections.abc import Collection
 from typing import Final
 
@@ -16,17 +17,24 @@ from pyspark.sql.types import BinaryType, StringType, StructField, TimestampType
 from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.failing import failing
+from mainstem.filesystem import local_path
 from mainstem.language.model.connectors.delta import DeltaSink
 
 
 PARTITION_VALUE_NOT_SUPPORTED: Final = "mainstem:PartitionValueNotSupported:"
 _NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
+_LONGEST_NAME: Final = 255
+"""Bytes of the longest name of a folder on a local disk."""
+_NOT_ESCAPED: Final = r"""[^\x01-\x1f"#%'*/:=?\\\x7f{\[\]^]"""
+"""The characters that stand for themselves in the name of a folder; the others become `%` and two digits, in Spark's
+`ExternalCatalogUtils.escapePathName`."""
 
 
-def exact(rows: DataFrame, partitions: Collection[str]) -> DataFrame:
-    """The rows, with a check of each value of the partition columns."""
+def exact(rows: DataFrame, partitions: Collection[str], path: str) -> DataFrame:
+    """The rows, with a check of each value of the partition columns below the sink's path."""
     names = {name.lower() for name in partitions}
-    checks = {field.name: _altered(field) for field in rows.schema if field.name.lower() in names}
+    on_disk = local_path(path) is not None
+    checks = {field.name: _altered(field, on_disk) for field in rows.schema if field.name.lower() in names}
     if not any(checks.values()):
         return rows
     # A condition in the projection stays there; Spark would move a filter below a view's own conditions.
@@ -40,11 +48,13 @@ def table_partitions(sink: DeltaSink, table: TableMetadata | None) -> tuple[str,
     return table.partitions
 
 
-def _altered(field: StructField) -> list[tuple[Column, str]]:
+def _altered(field: StructField, on_disk: bool) -> list[tuple[Column, str]]:
     """Conditions that are true for a value that would be altered, each with what it would become."""
     value = F.col(quote(field.name))
     if isinstance(field.dataType, StringType):
+        too_long = f"a text whose folder would have a name of more than {_LONGEST_NAME} bytes, which no disk can have"
         return [
+            *([(folder_bytes(field.name, value) > _LONGEST_NAME, too_long)] if on_disk else []),
             (value == "", "an empty text, which would become NULL"),
             (value == _NULL_FOLDER, f"the text {_NULL_FOLDER}, which would become NULL"),
             (~F.is_valid_utf8(value), "bytes that are not UTF-8, which would be replaced"),
@@ -56,6 +66,13 @@ def _altered(field: StructField) -> list[tuple[Column, str]]:
         same = value.cast("string").try_cast("timestamp").eqNullSafe(value)
         return [(~same, "a time in an hour that the time zone repeats, which would become an earlier time")]
     return []
+
+
+def folder_bytes(name: str, value: Column) -> Column:
+    """Bytes of the name of the folder `name=value`, in which an escaped character takes three."""
+    of_name = len(name.encode()) + 2 * len(re.sub(_NOT_ESCAPED, "", name))
+    of_value = F.octet_length(value) + 2 * F.length(F.regexp_replace(value, _NOT_ESCAPED, ""))
+    return F.lit(of_name + 1) + of_value
 
 
 def _checked(field: StructField, altered: list[tuple[Column, str]]) -> Column:

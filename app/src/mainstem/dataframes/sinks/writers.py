@@ -159,10 +159,10 @@ def shaper(session: SparkSession, sink: Sink) -> Callable[[DataFrame], DataFrame
     if files := sink.files:
         folder = in_folder(session, files, sink.choice())
         partitions = files.partition_by or ()
-        return lambda frame: exact(folder.converted(frame) if folder else frame, partitions)
+        return lambda frame: exact(folder.converted(frame) if folder else frame, partitions, files.path)
     return lambda frame: frame
 
 
 def _as_table(frame: DataFrame, sink: DeltaSink) -> DataFrame:
     table = metadata(frame.sparkSession, sink.path)
-    return as_stored(exact(frame, table_partitions(sink, table)), sink, table)
+    return as_stored(exact(frame, table_partitions(sink, table), sink.path), sink, table)
