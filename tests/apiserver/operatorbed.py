@@ -423,6 +423,17 @@ class Ours:
         self._status("Running", {"running": {"startedAt": now()}}, ready=True)
         return pod
 
+    def files(self, pod: Any) -> dict[str, str]:
+        """The files that the driver of this pod finds in its folder of documents: name -> text."""
+        [volume] = [mounted for mounted in pod.spec.volumes if mounted.name == "mainstem-document"]
+        parts = volume.projected.sources if volume.projected else [volume]
+        files: dict[str, str] = {}
+        for part in parts:
+            given = self.bed.core.read_namespaced_config_map(part.config_map.name, self.namespace).data
+            wanted = [item.key for item in part.config_map.items or ()] or given
+            files |= {name: given[name] for name in wanted}
+        return files
+
     def unwatched(self) -> None:
         """The pod without the label by which the operator watches, so that no news of it comes."""
         labels = {MANAGED_LABEL: None}

@@ -206,6 +206,24 @@ def test_a_driver_that_is_silent_for_a_minute_keeps_its_document(
     assert pod.metadata.annotations["mainstem.dev/revision"] == first
 
 
+def test_repeated_edits_leave_a_start_alone_and_the_last_one_follows(ours: Ours) -> None:
+    """Otherwise they could keep a pipeline down."""
+    ours.create()
+    pod = ours.runs()
+    first = str(pod.metadata.annotations["mainstem.dev/revision"])
+    for number in range(2, 7):
+        ours.change(**weight(number))
+        until(lambda: ours.condition("DocumentApplied").get("observedGeneration") == number)  # noqa: B023
+        assert ours.condition("DocumentApplied")["status"] == "False"
+        assert [entry.metadata.uid for entry in ours.pods()] == [pod.metadata.uid]
+    ours.reports(reported={"revision": first})
+    until(lambda: '"weight": 6' in handed(ours).get(f"1-{wanted(ours)}.yaml", ""))
+    last = wanted(ours)
+    ours.reports(reported={"revision": last})
+    until(lambda: ours.condition("Ready")["status"] == "True")
+    assert (ours.pod().metadata.uid, ours.status["revision"]) == (pod.metadata.uid, last)
+
+
 @pytest.mark.full(
     gate="unit/test_operator_updates.py::test_a_new_driver_replaces_one_that_cannot_or_does_not_apply_the_document"
 )

@@ -89,14 +89,7 @@ def is_old(pod: Any) -> bool:
 
 def executors(ours: Ours, pod: Any) -> dict[str, Any]:
     """The template of executors' pods, as the driver of this pod finds it among its files."""
-    [volume] = [mounted for mounted in pod.spec.volumes if mounted.name == "mainstem-document"]
-    parts = volume.projected.sources if volume.projected else [volume]
-    files: dict[str, str] = {}
-    for part in parts:
-        given = ours.bed.core.read_namespaced_config_map(part.config_map.name, ours.namespace).data
-        wanted = [item.key for item in part.config_map.items or ()] or given
-        files |= {name: given[name] for name in wanted}
-    template: dict[str, Any] = json.loads(files["executor.yaml"])
+    template: dict[str, Any] = json.loads(ours.files(pod)["executor.yaml"])
     return template
 
 

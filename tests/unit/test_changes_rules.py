@@ -220,6 +220,41 @@ def test_another_argument_of_a_declared_aggregate_is_never_safe() -> None:
         assert effect(compare(before, after)) not in SAFE, call
 
 
+PLACES = (
+    *CALLS,
+    "SELECT k, count(*) AS n FROM a GROUP BY k HAVING {} > 1",
+    "SELECT k, CASE WHEN count(*) > 1 THEN {} END AS n FROM a GROUP BY k",
+    "SELECT k, {} AS n FROM a GROUP BY ALL",
+    "SELECT k, {} AS n FROM a GROUP BY ROLLUP(k)",
+    "SELECT window(ts, '5 minutes') AS w, {} AS n FROM a GROUP BY 1",
+    "WITH x AS (SELECT k, {} AS n FROM a GROUP BY k) SELECT k, n FROM x",
+    "SELECT k, n FROM (SELECT k, {} AS n FROM a GROUP BY k)",
+    "SELECT * FROM (SELECT k, v, u FROM a) PIVOT ({} AS n FOR k IN ('x', 'y'))",
+    "FROM a |> AGGREGATE {} AS n GROUP BY k",
+    "SELECT k, t.n FROM a, LATERAL (SELECT {} AS n) t",
+)
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_a_function_that_may_be_an_aggregate_is_never_safe(text: str) -> None:
+    """Only a catalog knows whether its function is an aggregate; the document has no other function that nothing lists."""
+    for name in ("catalog.schema.total", "schema.total"):
+        before, after = (counted(text.format(f"{name}({column})")) for column in ("v", "u"))
+        assert effect(compare(before, after)) not in SAFE, name
+
+
+@pytest.mark.parametrize("name", ["sum", "total"])
+def test_another_argument_of_an_aggregate_over_a_static_relation_is_another_key(name: str) -> None:
+    text = "SELECT t.n, count(*) AS c FROM a JOIN (SELECT k, {} AS n FROM s GROUP BY k) t ON a.k = t.k GROUP BY t.n"
+    table = {"name": "s", "static": {"csv": {"path": "/data/s.csv", "schema": "k STRING, v INT, u INT"}}}
+    total = {"name": "total", "python": {"function": "code:total", "returns": "INT", "aggregate": True}}
+    before, after = (
+        counted(text.format(f"{name}({column})"), files(), table, spec={"functions": [total]})
+        for column in ("v", "u")
+    )
+    assert effect(compare(before, after)) == MISREADS
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_no_change_in_one_direction_is_no_change_in_the_other(name: str) -> None:
     case = CASES[name]

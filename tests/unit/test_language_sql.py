@@ -246,6 +246,8 @@ def test_references_are_in_the_order_of_the_text(sql: str, names: list[str] | No
         ("SELECT count(*) FROM t", False),
         ("SELECT * FROM unknown", None),
         ("SELECT my_function(v) FROM s", None),
+        ("SELECT c.my_function(v) FROM s", None),
+        ("SELECT c.my_function(v) FILTER (WHERE v > 1) FROM s", None),
         ("SELECT * FROM s UNION ALL SELECT * FROM s", False),
         ("SELECT * FROM s WHERE k IN (SELECT max(k) FROM t)", False),
         ("SELECT * FROM s PIVOT (sum(v) FOR k IN ('a'))", None),

@@ -32,6 +32,22 @@ def test_no_column_of_an_unknown_relation_is_reported(sql: str) -> None:
     assert [name for name in wrong_names(sql, lambda _: UNKNOWN) if name.startswith("?")] == []
 
 
+BEHIND = (
+    "",
+    " FILTER (WHERE distance > 1)",
+    " IGNORE NULLS",
+    " WITHIN GROUP (ORDER BY distance)",
+    " OVER (PARTITION BY carrier)",
+)
+
+
+@pytest.mark.parametrize("name", ["s.total", "c.s.total"])
+def test_a_function_with_a_schema_is_known_only_to_a_catalog(name: str) -> None:
+    for rest in (*BEHIND, " FILTER (WHERE distance > 1) OVER (PARTITION BY carrier)"):
+        assert wrong_names(f"SELECT {name}(distance){rest} FROM departures") == [], rest
+        assert wrong_names(f"SELECT {name}(distanc){rest} FROM departures") == ["distanc"], rest
+
+
 def test_without_a_file_the_position_within_the_text_is_named() -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_object(

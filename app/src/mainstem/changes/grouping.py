@@ -16,9 +16,10 @@ from mainstem.changes.expressions import (
     written,
 )
 from mainstem.changes.relations import Aggregate, Branch, Keys, Relation, Row, StepKind, digest
-from mainstem.language.sql.aggregates import WRAPPED, is_aggregate
+from mainstem.language.sql.aggregates import is_aggregate
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
 from mainstem.language.sql.event_time import bare, called
+from mainstem.language.sql.parser import WRAPPED
 from mainstem.language.sql.select_parts import own_expressions
 
 

@@ -1,16 +1,12 @@
 """Recognizes calls of aggregates."""
 
 from collections.abc import Collection
-from typing import Final
 
 from sqlglot import exp
 
 from mainstem.language.sql.builtins import AGGREGATES
 from mainstem.language.sql.event_time import called
-
-
-WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
-"""What stands around the call of an aggregate."""
+from mainstem.language.sql.parser import WRAPPED
 
 
 def is_aggregate(node: exp.Expr, declared: Collection[str] = ()) -> bool:

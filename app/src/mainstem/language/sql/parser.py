@@ -42,6 +42,10 @@ def _spark_only(functions: Mapping[str, Any]) -> dict[str, Any]:
     return {name: build for name, build in functions.items() if name.lower() in names}
 
 
+WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+"""What stands around the call of an aggregate."""
+
+
 class NotReadable(ValueError):
     """sqlglot cannot read the text, or it could take too long.
 
@@ -108,11 +112,28 @@ def parse(sql: str) -> list[exp.Expr]:
         raise NotReadable(f"more than {MAX_TYPE_ARGUMENTS} types with arguments")
     parser = _Parser(dialect=_DIALECT)
     try:
-        return [tree for tree in parser.parse(tokens, sql) if tree is not None]
+        return [_with_schemas(tree) for tree in parser.parse(tokens, sql) if tree is not None]
     except NotReadable:
         raise
     except Exception as error:  # sqlglot raises errors of many kinds, also IndexError and RecursionError
         raise NotReadable(str(error), parser.offset) from error
+
+
+def _with_schemas(tree: exp.Expr) -> exp.Expr:
+    """The tree, in which a function keeps its schema: sqlglot takes `s.total(v) FILTER (...)` for a column of a relation."""
+    for name in list(tree.find_all(exp.Column, exp.Dot)):
+        schema, last = (
+            (name.parts[:-1], name.this)
+            if isinstance(name, exp.Column)
+            else ([name.this], name.args["expression"])
+        )
+        around = last
+        if isinstance(around, WRAPPED):
+            while isinstance(around.this, WRAPPED):
+                around = around.this
+            around.set("this", exp.Dot.build([*schema, around.this]))
+            name.replace(last)
+    return tree
 
 
 def _type_arguments(tokens: Sequence[Token]) -> int:
