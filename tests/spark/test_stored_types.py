@@ -194,7 +194,7 @@ def test_values_of_other_types_are_exact_also_within_structs(stage: Stage, form:
     assert second == dict.fromkeys(["k", "n", "d", "f", "s", "m"]) | {"k": "b"}
 
 
-SMALL = "k STRING, n INT, f DOUBLE, s STRUCT<x: ARRAY<TINYINT>>, v VARCHAR(3)"
+SMALL = "k STRING, n INT, f DOUBLE, s STRUCT<x: ARRAY<TINYINT>>"
 TOO_LARGE: dict[str, tuple[str, dict[str, Any]]] = {
     "n": ("BIGINT", {"n": 3000000000}),
     "f": ("BIGINT", {"f": 9007199254740993}),
@@ -216,15 +216,34 @@ def test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column(
     assert stage.rows("table") == []
 
 
-@pytest.mark.full(
-    gate="spark/test_stored_types.py::test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column"
+TOO_LONG: tuple[dict[str, Any], ...] = (
+    {"v": "abcd"},
+    {"v": "abc "},
+    {"c": "abcdef"},
+    {"s": {"c": "abcdef"}},
+    {"a": ["abcd"]},
+    {"m": {"abcd": 1}},
 )
+
+
+@pytest.mark.full(gate="unit/test_failures.py::test_each_error_text_becomes_one_line_with_a_reason")
 @pytest.mark.parametrize("form", only(FORMS, ("append",)))
-def test_a_text_that_is_too_long_fails_the_batch(stage: Stage, form: str) -> None:
-    create(stage, SMALL)
-    put(stage, k="a", v="abcd")
-    state, reason, message = ended(stage, "k STRING, v STRING", form)
-    assert (state, reason) == (QueryState.FAILED, "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"), message
+@pytest.mark.parametrize("row", only(TOO_LONG, ({"s": {"c": "abcdef"}},)))
+def test_a_text_that_is_too_long_fails_the_batch_with_the_column(
+    stage: Stage, form: str, row: dict[str, Any]
+) -> None:
+    create(
+        stage,
+        "k STRING, v VARCHAR(3), c CHAR(5), s STRUCT<c: CHAR(5)>, a ARRAY<VARCHAR(3)>, m MAP<VARCHAR(3), INT>",
+    )
+    put(stage, k="a", **row)
+    columns = "k STRING, v STRING, c STRING, s STRUCT<c: STRING>, a ARRAY<STRING>, m MAP<STRING, INT>"
+    state, reason, message = ended(stage, columns, form)
+    assert (state, reason) == (QueryState.FAILED, "ValueOutOfRange"), message
+    assert message.startswith(
+        f"{next(iter(row))!r} has a text that is too long for the column in the table; "
+    )
+    assert "abc" not in message
     assert stage.rows("table") == []
 
 

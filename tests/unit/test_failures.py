@@ -402,6 +402,30 @@ CASES = [
             "FATAL: terminating connection due to administrator command",
         )
     ),
+    *(
+        Case(
+            f"a text that is too long: {check}",
+            stream(
+                f'{ABORTED}[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "{shown}" exceeds char/varchar type length limitation. '
+                f"Failed check: {check}{FRAMES}"
+            ),
+            "ValueOutOfRange",
+            "'v' has a text that is too long for the column in the table; shorten it in a view, or make the column wider in the table",
+        )
+        for shown, check in (
+            ("abcdef", "((v IS NULL) OR (length(v) <= 5))"),
+            ("a IS NULL)", "((v IS NULL) OR (length(v) <= 5))"),
+            (
+                "[2,1800000004,0,64636261]",
+                "(((v.`a` IS NULL) OR (length(v.`a`) <= 3)) AND ((v.`b` IS NULL) OR (length(v.`b`) <= 4)))",
+            ),
+            (
+                "UnsafeArrayData@1cbb5ec3",
+                "((v IS NULL) OR forall(v, lambdafunction(((namedlambdavariable() IS NULL) OR (length(namedlambdavariable()) <= 2)), namedlambdavariable())))",
+            ),
+            ("UnsafeMapData@1ced49c8", "((map_keys(v) IS NULL) OR forall(map_keys(v), lambdafunction(x, y)))"),
+        )
+    ),
     Case(
         "a folder below a file",
         stream(

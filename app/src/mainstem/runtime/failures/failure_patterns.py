@@ -62,9 +62,12 @@ FAILURE_PATTERNS: Final = (
         reasons.PARTITION_VALUE_NOT_SUPPORTED,
         "replace such values in a view",
     ),
-    _raised(
-        VALUE_OUT_OF_RANGE,
+    _raised(VALUE_OUT_OF_RANGE, reasons.VALUE_OUT_OF_RANGE),
+    _pattern(
+        # Delta's own check, which comes with the value, or with the bytes around it.
+        r"DELTA_EXCEED_CHAR_VARCHAR_LIMIT\].*?Failed check: \(+(?:map_\w+\()?(?P<detail>[^\n]+?)(?:\.`[^\n]*?)?\)? IS NULL\)",
         reasons.VALUE_OUT_OF_RANGE,
+        "{detail!r} has a text that is too long for the column in the table; shorten it in a view, or make the column wider in the table",
     ),
     _raised(KEY_IS_NULL, reasons.KEY_IS_NULL),
     _raised(TYPE_TOO_NARROW, reasons.TYPE_TOO_NARROW, CAST_OR_WIDEN),
