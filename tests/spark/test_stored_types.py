@@ -311,6 +311,36 @@ def test_what_a_merge_compares_is_not_text_in_the_table_and_a_number_in_the_quer
     ]
 
 
+KEYS: tuple[tuple[str, str, list[Any]], ...] = (
+    ("DECIMAL(8,1)", "DECIMAL(10,2)", [1.5, -0.1, 0, 9999999.9, None]),
+    ("INT", "DECIMAL(12,2)", [1, -1, 2147483647, None]),
+    ("INT", "BIGINT", [1, -2147483648, None]),
+    ("FLOAT", "DOUBLE", [0.1, -0.0, 1.5, None]),
+    ("INT", "DOUBLE", [1, 2147483647, None]),
+    ("DATE", "TIMESTAMP_NTZ", ["0001-01-01", "2024-10-27", None]),
+    ("STRING", "VARCHAR(3)", ["", "a", "a  ", None]),
+)
+"""Keys of one type in the query and another one in the table: types of both, and values as JSON."""
+
+
+@pytest.mark.parametrize(("kind", "there", "values"), only(KEYS, (KEYS[0],)))
+def test_a_merge_replaces_by_keys_of_another_type_in_the_table(
+    stage: Stage, kind: str, there: str, values: list[Any]
+) -> None:
+    create(stage, f"k {there}, n INT")
+    document = spec(stage, f"k {kind}, n INT", "merge")
+    document["sources"][0]["files"]["maxFilesPerTrigger"] = 1
+    table = document["queries"][0]["to"][0]["delta"]
+    table["merge"] |= {"allowNullKeys": True, "sequenceBy": "n"}
+    for batch in range(3):
+        rows = [json.dumps({"k": value, "n": batch}) for value in dict.fromkeys(values)]
+        stage.put("in", "\n".join(rows))
+    with stage.running(**document) as run:
+        run.to_the_end(180)
+        assert run["q"].state is QueryState.COMPLETED, run["q"]
+    assert [row["n"] for row in stage.rows("table")] == [2] * len(set(values))
+
+
 @pytest.mark.full(
     gate="spark/test_stored_types.py::test_a_value_that_the_type_cannot_have_fails_the_batch_with_the_column"
 )
