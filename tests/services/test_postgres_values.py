@@ -6,6 +6,7 @@ import pytest
 from harness.jdbcbench import WriteRows, opened, staging_tables
 from harness.postgres import Postgres
 from harness.sampling import sampled
+from mainstem.dataframes.column_names import quote
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.database import _Database
 from mainstem.errors import NotReady, SpecInvalid
@@ -137,23 +138,28 @@ TEXTS = [
     ("citext", "Ab", "Ab"),
     ("hstore", '"a"=>"1.50"', '"a"=>"1.50"'),
     ("ltree", "a.B", "a.B"),
+    ("cidr", "10.0.0.0/8", "10.0.0.0/8"),
+    ("mood", "very sad", "very sad"),
 ]
 """Type in the table, text in the query and in the table."""
+NAMES = ("order", "user", "a.b", "Ab", "my col", 'q"x', "q`x", "é", "select", "c$1", "?", "%s", "a,b", "--", "1")  # fmt: skip
+"""Names of columns that need quotes, each for one of the texts; the others have plain names."""
 
 
 @pytest.mark.usefixtures("write_rows")
 def test_texts_of_types_that_spark_lacks_arrive(spark: SparkSession, postgres: Postgres, table: str) -> None:
-    columns = [f"c{index}" for index in range(len(TEXTS))]
+    columns = [*NAMES, *(f"c{index}" for index in range(len(NAMES), len(TEXTS)))]
+    quoted = ['"{}"'.format(column.replace('"', '""')) for column in columns]
+    types = [kind.replace("mood", f"{table}_mood") for kind, *_ in TEXTS]
     for extension in ("citext", "hstore", "ltree"):
         postgres.run(f"CREATE EXTENSION IF NOT EXISTS {extension}")
-    postgres.run(
-        f"CREATE TABLE {table} ({', '.join(f'{c} {row[0]}' for c, row in zip(columns, TEXTS, strict=True))})"
-    )
-    schema = ", ".join(f"{c} STRING" for c in columns)
+    postgres.run(f"CREATE TYPE {table}_mood AS ENUM ('very sad', 'ok')")
+    postgres.run(f"CREATE TABLE {table} ({', '.join(map(' '.join, zip(quoted, types, strict=True)))})")
+    schema = ", ".join(f"{quote(column)} STRING" for column in columns)
     rows = spark.newSession().createDataFrame([[row[1] for row in TEXTS], [None] * len(TEXTS)], schema)
     sink, connection = opened(postgres, table)
     database.writer(rows.sparkSession, sink, connection, "append", columns)(rows, 0)
-    texts = postgres.run(f"SELECT {', '.join(f'{c}::text' for c in columns)} FROM {table} ORDER BY c0::text")
+    texts = postgres.run(f"SELECT {', '.join(f'{c}::text' for c in quoted)} FROM {table} ORDER BY 1")
     assert list(texts[0]) == [row[2] for row in TEXTS]
     assert list(texts[1]) == [None] * len(TEXTS)
 
