@@ -3,14 +3,18 @@
 import asyncio
 from typing import Any, cast
 
+import aiohttp
 import kopf
 import pytest
+from mainstem_operator import handlers
 from mainstem_operator.api.fence import Fence
+from mainstem_operator.api.kubernetes_api import ApiError, ApiRejection
 from mainstem_operator.decisions.actions import Plan
 from mainstem_operator.handlers import Operator
 from mainstem_operator.loop.admission import CROWD as MANY
 from mainstem_operator.loop.admission import PACE_SECONDS, AdmissionQueue
 from mainstem_operator.loop.pipeline_cache import PipelineCache
+from structlog.testing import capture_logs
 from unit.operator_steps import SETTINGS, body
 from unit.virtual_time import run
 
@@ -176,15 +180,19 @@ async def added(operator: Operator, resource: kopf.Body) -> None:
 
 
 class Fails(Reconciles):
-    """Stands for a reconciler whose connection is closed."""
+    """Stands for a reconciler that always fails."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
 
     async def reconcile(self, cache: PipelineCache, _: Any) -> Plan:
-        raise RuntimeError("Session is closed")
+        raise self._error
 
 
 def test_an_operator_that_ends_reports_no_pipeline_as_failed() -> None:
     async def work() -> None:
-        operator, resource, errors = operator_with(Fails()), pipeline(1), []
+        operator, resource, errors = operator_with(Fails(RuntimeError("Session is closed"))), pipeline(1), []
         operator._log_error = lambda *error: errors.append(error)  # type: ignore[method-assign]
         loop = operator._loop_for("uid-1", resource)
         assert await operator._turn(loop, resource, 0) == (None, False)
@@ -193,6 +201,42 @@ def test_an_operator_that_ends_reports_no_pipeline_as_failed() -> None:
         assert len(errors) == 1
 
     run(work())
+
+
+@pytest.mark.parametrize(
+    ("error", "is_fault"),
+    [
+        (ApiError(503, "etcdserver: leader changed"), False),
+        (ApiError(409, "the object has been modified", "Conflict"), False),
+        (ApiRejection(403, "exceeded quota"), False),
+        (ConnectionRefusedError(), False),
+        (TimeoutError(), False),
+        (aiohttp.ServerDisconnectedError(), False),
+        (KeyError("spec"), True),
+        (RuntimeError("Session is closed"), True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_a_fault_of_the_operator_is_logged_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, is_fault: bool
+) -> None:
+    """What mends itself is one line, and only the first of consecutive ones is more than a detail."""
+    monkeypatch.setattr(handlers, "_post", lambda *_: None)
+    operator, resource = operator_with(Fails(error)), pipeline(1)
+
+    async def work() -> None:
+        loop = operator._loop_for("uid-1", resource)
+        for failures in range(3):
+            await operator._turn(loop, resource, failures)
+
+    with capture_logs() as lines:
+        run(work())
+    assert [(line["log_level"], line["exc_info"]) for line in lines] == [
+        ("error", is_fault),
+        ("debug", False),
+        ("debug", False),
+    ]
+    assert all(line["error"] and line["kind"] == type(error).__name__ for line in lines)
 
 
 def test_a_new_pipeline_enters_the_queue_once() -> None:
