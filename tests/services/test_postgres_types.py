@@ -8,6 +8,7 @@ from harness.sampling import only
 from mainstem.dataframes.sinks import database
 from mainstem.dataframes.sinks.postgres_types import taken_types
 from mainstem.errors import SpecInvalid
+from mainstem.language.model.connectors.jdbc_sink import Upsert
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
@@ -35,28 +36,35 @@ ARRAYS = [
 
 
 @pytest.mark.usefixtures("write_rows")
+@pytest.mark.parametrize("upsert", only([False, True], [False]), ids=["insert", "upsert"])
 @pytest.mark.parametrize("time_zone", only(("Europe/Zurich", "UTC", "Asia/Tokyo"), ("Europe/Zurich",)))
 def test_each_value_arrives_as_it_is_or_its_type_is_refused(
-    spark: SparkSession, postgres: Postgres, table: str, time_zone: str
+    spark: SparkSession, postgres: Postgres, table: str, time_zone: str, upsert: bool
 ) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", time_zone)
     pairs = {f"c{i}": pair for i, pair in enumerate((kind, stored) for kind in CORNERS for stored in TYPES)}
     postgres.run(
-        f"CREATE TABLE {table} (id bigint, {', '.join(f'{c} {stored}' for c, (_, stored) in pairs.items())})"
+        f"CREATE TABLE {table} (id bigint PRIMARY KEY, {', '.join(f'{c} {stored}' for c, (_, stored) in pairs.items())})"
     )
     values = {kind: ", ".join(f"CAST({value} AS {kind})" for value in row) for kind, row in CORNERS.items()}
     rows = session.range(max(map(len, CORNERS.values()))).selectExpr(
         "id", *(f"get(array({values[kind]}), CAST(id AS INT)) AS {c}" for c, (kind, _) in pairs.items())
     )
     sink, connection = opened(postgres, table)
+    if upsert:
+        sink = sink.model_copy(update={"upsert": Upsert(keys=("id",))})
     known = database.table(session, sink, connection, rows.columns)
     refused = {each.column for each in (*known.misfits(rows.schema), *known.untaken(rows.schema))}
     assert "c0" not in refused
     taken = {c: pair for c, pair in pairs.items() if c not in refused}
     there = {each.name: each.dataType.simpleString() for each in taken_types(rows.schema, known.columns)}
     rows = rows.select("id", *(fitting(c, *pair, there[c]).alias(c) for c, pair in taken.items())).cache()
-    database.writer(session, sink, connection, "append", rows.columns)(rows, 0)
+    write = database.writer(session, sink, connection, "update" if upsert else "append", rows.columns)
+    if upsert:  # each value replaces a null
+        nulls = (F.lit(None).cast(field.dataType).alias(field.name) for field in rows.drop("id").schema)
+        write(rows.select("id", *nulls), 0)
+    write(rows, int(upsert))
 
     texts = postgres.run(
         f"SELECT id, {', '.join(f'{text(c, stored, there[c])}::text' for c, (_, stored) in taken.items())} FROM {table}"
