@@ -285,6 +285,27 @@ def test_the_partitions_of_an_existing_table_count_without_partition_by(
     assert spark.read.format("delta").load(f"{tmp_path}/out").count() == 1
 
 
+@pytest.mark.full(
+    gate="spark/test_partition_values.py::test_a_batch_with_a_value_that_would_be_altered_fails_with_the_name_of_the_column"
+)
+@pytest.mark.parametrize(
+    "settings", ["'delta.columnMapping.mode' = 'name'", "'delta.randomizeFilePrefixes' = 'true'"]
+)
+@pytest.mark.parametrize("sink", ["delta", "merge"])
+def test_a_table_whose_folders_have_other_names_takes_a_text_of_any_length(
+    spark: SparkSession, tmp_path: Path, sink: str, settings: str
+) -> None:
+    give(tmp_path, 1)
+    other = spark.newSession()
+    other.conf.set("spark.sql.runSQLOnFiles", "true")
+    table = f"delta.`{tmp_path}/out`"
+    other.sql(
+        f"CREATE TABLE {table} (id INT, p STRING) USING delta PARTITIONED BY (p) TBLPROPERTIES ({settings})"
+    )
+    sparks.run(spark, spec(tmp_path, sink, selected("STRING", ("repeat('a', 300)",), sink)))
+    assert [row.p for row in other.table(table).collect()] == ["a" * 300]
+
+
 KEYS: dict[str, tuple[str, ...]] = {kind: (*values, "NULL") for kind, values in EXACT.items()} | {
     "BINARY": ("X''", "X'00'", "X'FF'", "NULL"),
     "STRING": (*EXACT["STRING"], "''", f"'{NULL_FOLDER}'", r"'\0'", "repeat('a', 70000)", "NULL"),

@@ -229,9 +229,7 @@ PLACES = (
     "SELECT window(ts, '5 minutes') AS w, {} AS n FROM a GROUP BY 1",
     "WITH x AS (SELECT k, {} AS n FROM a GROUP BY k) SELECT k, n FROM x",
     "SELECT k, n FROM (SELECT k, {} AS n FROM a GROUP BY k)",
-    "SELECT * FROM (SELECT k, v, u FROM a) PIVOT ({} AS n FOR k IN ('x', 'y'))",
     "FROM a |> AGGREGATE {} AS n GROUP BY k",
-    "SELECT k, t.n FROM a, LATERAL (SELECT {} AS n) t",
 )
 
 

@@ -404,17 +404,28 @@ CASES = [
     ),
     *(
         Case(
-            f"a text that is too long: {check}",
+            f"a text that is too long: {shown[:30]!r}, {check}",
             stream(
                 f'{ABORTED}[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "{shown}" exceeds char/varchar type length limitation. '
                 f"Failed check: {check}{FRAMES}"
             ),
             "ValueOutOfRange",
-            "'v' has a text that is too long for the column in the table; shorten it in a view, or make the column wider in the table",
+            "'v' has a text that is too long for it in the table; shorten it in a view, or make the column wider in the table",
         )
         for shown, check in (
             ("abcdef", "((v IS NULL) OR (length(v) <= 5))"),
-            ("a IS NULL)", "((v IS NULL) OR (length(v) <= 5))"),
+            *(
+                (value, "((v IS NULL) OR (length(v) <= 5))")
+                for value in (
+                    "a IS NULL)",
+                    "Failed check: ((secret IS NULL) OR",
+                    '" exceeds char/varchar type length limitation. Failed check: ((secret IS NULL)',
+                    "a\nFailed check: (((secret.`x` IS NULL)\n",
+                    ("Failed check: (" + ".`" * 20) * 100 + "\n",
+                    "Failed check: (" * 3000,
+                    " IS NULL)" * 3000,
+                )
+            ),
             (
                 "[2,1800000004,0,64636261]",
                 "(((v.`a` IS NULL) OR (length(v.`a`) <= 3)) AND ((v.`b` IS NULL) OR (length(v.`b`) <= 4)))",
@@ -425,6 +436,12 @@ CASES = [
             ),
             ("UnsafeMapData@1ced49c8", "((map_keys(v) IS NULL) OR forall(map_keys(v), lambdafunction(x, y)))"),
         )
+    ),
+    Case(
+        "a text that is too long, in other words",
+        f"{ABORTED}[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value 'secret' is too long{FRAMES}",
+        "ValueOutOfRange",
+        "a column has a text that is too long for it in the table; shorten it in a view, or make the column wider in the table",
     ),
     Case(
         "a folder below a file",

@@ -43,7 +43,12 @@ BEHIND = (
 
 @pytest.mark.parametrize("name", ["s.total", "c.s.total"])
 def test_a_function_with_a_schema_is_known_only_to_a_catalog(name: str) -> None:
-    for rest in (*BEHIND, " FILTER (WHERE distance > 1) OVER (PARTITION BY carrier)"):
+    for rest in (
+        *BEHIND,
+        f"{BEHIND[1]} OVER (PARTITION BY carrier)",
+        *(f"{each}.x" for each in BEHIND),
+        f"{BEHIND[1]}.x[0].y",
+    ):
         assert wrong_names(f"SELECT {name}(distance){rest} FROM departures") == [], rest
         assert wrong_names(f"SELECT {name}(distanc){rest} FROM departures") == ["distanc"], rest
 

@@ -14,11 +14,14 @@ class TableMetadata(NamedTuple):
         columns: the columns, also those that partition it.
         partitions: names of the columns that partition it.
         widens: whether the property `delta.enableTypeWidening` lets a changed schema widen its types.
+        has_value_folders: whether the folders of its files have names such as `column=value`; a table that maps its columns, or
+            spreads its files, has others.
     """
 
     columns: StructType
     partitions: tuple[str, ...]
     widens: bool
+    has_value_folders: bool
 
 
 def metadata(session: SparkSession, path: str) -> TableMetadata | None:
@@ -31,5 +34,13 @@ def metadata(session: SparkSession, path: str) -> TableMetadata | None:
         return None
     table = newest.metadata()
     columns = StructType.fromJson(json.loads(table.schemaString()))
-    widening = table.configuration().get("delta.enableTypeWidening").toString().lower() == "some(true)"
-    return TableMetadata(columns, tuple(table.partitionSchema().fieldNames()), widening)
+
+    def has(key: str, *values: str) -> bool:
+        return str(table.configuration().get(key).toString()).lower() in {
+            f"some({value})" for value in values
+        }
+
+    # As Delta's TransactionalWrite chooses the folder of a file.
+    spreads = has("delta.randomizeFilePrefixes", "true") or has("delta.columnMapping.mode", "name", "id")
+    partitions = tuple(table.partitionSchema().fieldNames())
+    return TableMetadata(columns, partitions, has("delta.enableTypeWidening", "true"), not spreads)

@@ -19,22 +19,38 @@ from mainstem.dataframes.sinks.delta_table import TableMetadata
 from mainstem.dataframes.sinks.failing import failing
 from mainstem.filesystem import local_path
 from mainstem.language.model.connectors.delta import DeltaSink
+from mainstem.language.model.connectors.file_sink import FileSink
 
 
 PARTITION_VALUE_NOT_SUPPORTED: Final = "mainstem:PartitionValueNotSupported:"
 _NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST_NAME: Final = 255
 """Bytes of the longest name of a folder on a local disk."""
-_NOT_ESCAPED: Final = r"""[^\x01-\x1f"#%'*/:=?\\\x7f{\[\]^]"""
-"""The characters that stand for themselves in the name of a folder; the others become `%` and two digits, in Spark's
+_NOT_ESCAPED: Final = r"""[^\x01-\x1f"#%'*/:=?\\\x7f{\[\]^]+"""
+"""Characters that stand for themselves in the name of a folder; the others become `%` and two digits, in Spark's
 `ExternalCatalogUtils.escapePathName`."""
 
 
-def exact(rows: DataFrame, partitions: Collection[str], path: str) -> DataFrame:
-    """The rows, with a check of each value of the partition columns below the sink's path."""
+def in_folder(rows: DataFrame, sink: FileSink) -> DataFrame:
+    """The rows for a sink of files, with a check of each value of its partition columns."""
+    return _exact(rows, sink.partition_by or (), on_disk=_is_on_disk(sink.path))
+
+
+def in_table(rows: DataFrame, sink: DeltaSink, table: TableMetadata | None) -> DataFrame:
+    """The rows for the table, with a check of each value of its partition columns."""
+    on_disk = _is_on_disk(sink.path) and (table is None or table.has_value_folders)
+    return _exact(rows, table_partitions(sink, table), on_disk=on_disk)
+
+
+def _is_on_disk(path: str) -> bool:
+    return local_path(path) is not None
+
+
+def _exact(rows: DataFrame, partitions: Collection[str], *, on_disk: bool) -> DataFrame:
     names = {name.lower() for name in partitions}
-    on_disk = local_path(path) is not None
-    checks = {field.name: _altered(field, on_disk) for field in rows.schema if field.name.lower() in names}
+    checks = {
+        field.name: _altered(field, on_disk=on_disk) for field in rows.schema if field.name.lower() in names
+    }
     if not any(checks.values()):
         return rows
     # A condition in the projection stays there; Spark would move a filter below a view's own conditions.
@@ -48,11 +64,11 @@ def table_partitions(sink: DeltaSink, table: TableMetadata | None) -> tuple[str,
     return table.partitions
 
 
-def _altered(field: StructField, on_disk: bool) -> list[tuple[Column, str]]:
+def _altered(field: StructField, *, on_disk: bool) -> list[tuple[Column, str]]:
     """Conditions that are true for a value that would be altered, each with what it would become."""
     value = F.col(quote(field.name))
     if isinstance(field.dataType, StringType):
-        too_long = f"a text whose folder would have a name of more than {_LONGEST_NAME} bytes, which no disk can have"
+        too_long = f"a text whose folder would have a name of more than {_LONGEST_NAME} bytes, which a local disk cannot have"
         return [
             *([(folder_bytes(field.name, value) > _LONGEST_NAME, too_long)] if on_disk else []),
             (value == "", "an empty text, which would become NULL"),
@@ -71,7 +87,7 @@ def _altered(field: StructField, on_disk: bool) -> list[tuple[Column, str]]:
 def folder_bytes(name: str, value: Column) -> Column:
     """Bytes of the name of the folder `name=value`, in which an escaped character takes three."""
     of_name = len(name.encode()) + 2 * len(re.sub(_NOT_ESCAPED, "", name))
-    of_value = F.octet_length(value) + 2 * F.length(F.regexp_replace(value, _NOT_ESCAPED, ""))
+    of_value = F.octet_length(value) + 2 * F.length(F.regexp_replace(value.cast("string"), _NOT_ESCAPED, ""))
     return F.lit(of_name + 1) + of_value
 
 

@@ -122,17 +122,15 @@ def parse(sql: str) -> list[exp.Expr]:
 def _with_schemas(tree: exp.Expr) -> exp.Expr:
     """The tree, in which a function keeps its schema: sqlglot takes `s.total(v) FILTER (...)` for a column of a relation."""
     for name in list(tree.find_all(exp.Column, exp.Dot)):
-        schema, last = (
-            (name.parts[:-1], name.this)
-            if isinstance(name, exp.Column)
-            else ([name.this], name.args["expression"])
-        )
-        around = last
-        if isinstance(around, WRAPPED):
+        parts = name.parts if isinstance(name, exp.Column) else [name.this, name.args["expression"]]
+        at = next((at for at, part in enumerate(parts) if isinstance(part, WRAPPED)), 0)
+        if at:
+            whole = around = parts[at]
             while isinstance(around.this, WRAPPED):
                 around = around.this
-            around.set("this", exp.Dot.build([*schema, around.this]))
-            name.replace(last)
+            around.set("this", exp.Dot.build([*parts[:at], around.this]))
+            fields = parts[at + 1 :]
+            name.replace(exp.Dot.build([whole, *fields]) if fields else whole)
     return tree
 
 

@@ -11,7 +11,8 @@ from mainstem.errors import Fenced, NotReady, SpecInvalid
 from mainstem.language.model.status.states import OUTAGES
 from mainstem.runtime.failures import changes, tracebacks
 from mainstem.runtime.failures.columns import difference
-from mainstem.runtime.failures.failure_patterns import FAILURE_PATTERNS, FailurePattern
+from mainstem.runtime.failures.failure_patterns import FAILURE_PATTERNS
+from mainstem.runtime.failures.pattern import FailurePattern
 
 
 @dataclass(frozen=True)
