@@ -53,6 +53,45 @@ def test_a_function_with_a_schema_is_known_only_to_a_catalog(name: str) -> None:
         assert wrong_names(f"SELECT {name}(distanc){rest} FROM departures") == ["distanc"], rest
 
 
+def with_function(call: str, expectation: str = "k > 0") -> None:
+    """Read a document whose view over a stream has a call, and whose own aggregate is called `total`."""
+    function = {"function": "code:total", "returns": "INT", "aggregate": True}
+    files = {"path": "/data", "format": "json", "schema": "k INT, distance INT"}
+    view = {
+        "name": "v",
+        "sql": f"SELECT k, {call} AS n FROM s",
+        "expectations": [{"name": "e", "expect": expectation}],
+    }
+    spec = {
+        "functions": [{"name": "total", "python": function}],
+        "sources": [{"name": "s", "files": files}],
+        "views": [view],
+        "queries": [{"name": "q", "from": "v", "to": [{"name": "out", "noop": {}}]}],
+        "checkpoints": {"location": "/c"},
+    }
+    read_object({**pipeline_head("names"), "spec": spec})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sum", "first", "count", "any", "kurtosis", "total", "monotonically_increasing_id", "explode", "window"],
+)
+def test_a_function_with_a_schema_is_not_the_one_of_its_last_name(name: str) -> None:
+    for schema in ("s", "c.s"):
+        for rest in BEHIND[:3]:
+            with_function(f"{schema}.{name}(distance){rest}", f"{schema}.{name}(distance) > 1")
+
+
+@pytest.mark.parametrize("name", ["sum", "monotonically_increasing_id", "row_numbr"])
+@pytest.mark.parametrize("schema", ["", "builtin.", "system.builtin.", "SYSTEM.BUILTIN."])
+def test_the_schema_of_sparks_own_functions_changes_nothing(name: str, schema: str) -> None:
+    with pytest.raises(SpecInvalid) as plain:
+        with_function(f"{name}()")
+    with pytest.raises(SpecInvalid) as named:
+        with_function(f"{schema}{name}()")
+    assert [each.reason for each in named.value.problems] == [each.reason for each in plain.value.problems]
+
+
 def test_without_a_file_the_position_within_the_text_is_named() -> None:
     with pytest.raises(SpecInvalid) as refused:
         read_object(

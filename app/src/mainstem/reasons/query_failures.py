@@ -23,15 +23,16 @@ MALFORMED_RECORD: Final = query_failure(
 )
 PARTITION_VALUE_NOT_SUPPORTED: Final = query_failure(
     "PartitionValueNotSupported",
-    "A partition column has a value that would be read back as another value. The message names the column and the kind"
-    " of value. See [Partition columns](quality.md#partition-columns).",
-    "Replace such values in a view: `nullif(p, '')` for an empty text, or another text.",
+    "A partition column has a value that would be read back as another value, or that no folder can have in its name. The"
+    " message names the column and the kind of value. See [Partition columns](quality.md#partition-columns).",
+    "Replace such values in a view: `nullif(p, '')` for an empty text, `left(p, 80)` for a long one, or"
+    " another text.",
     Restarted.NO,
 )
 VALUE_OUT_OF_RANGE: Final = query_failure(
     "ValueOutOfRange",
     "A column has a value that the column of the table, or of the files in a folder, cannot have, such as 3,000,000,000 for an"
-    " INT or a NUL character for a text of PostgreSQL. The message names the column and the remedy.",
+    " INT, four characters for a VARCHAR(3), or a NUL character for a text of PostgreSQL. The message names the column and the remedy.",
     "Correct or drop such rows in a view, or make the table's column wider. See [Types of a"
     " table](delta.md#types-of-an-existing-table).",
     Restarted.NO,

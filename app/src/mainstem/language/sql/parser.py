@@ -44,6 +44,8 @@ def _spark_only(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """What stands around the call of an aggregate."""
+_BUILTIN: Final = ("builtin", "system.builtin")
+"""The schema of Spark's own functions, by which a text may name them."""
 
 
 class NotReadable(ValueError):
@@ -120,18 +122,37 @@ def parse(sql: str) -> list[exp.Expr]:
 
 
 def _with_schemas(tree: exp.Expr) -> exp.Expr:
-    """The tree, in which a function keeps its schema: sqlglot takes `s.total(v) FILTER (...)` for a column of a relation."""
+    """The tree, in which the name of a function includes its schema, so that it is not the function of Spark or of the document
+    that has the same last name.
+
+    sqlglot has schema and function as two parts of a name, or takes `s.total(v) FILTER (...)` for a column of a relation.
+    """
     for name in list(tree.find_all(exp.Column, exp.Dot)):
         parts = name.parts if isinstance(name, exp.Column) else [name.this, name.args["expression"]]
-        at = next((at for at, part in enumerate(parts) if isinstance(part, WRAPPED)), 0)
-        if at:
-            whole = around = parts[at]
-            while isinstance(around.this, WRAPPED):
-                around = around.this
-            around.set("this", exp.Dot.build([*parts[:at], around.this]))
+        at = next((at for at, part in enumerate(parts) if isinstance(part, (exp.Anonymous, *WRAPPED))), 0)
+        schema = [_dotted(part) for part in parts[:at]]
+        if schema and all(schema):
+            call = parts[at]
+            while isinstance(call, WRAPPED):
+                call = call.this
+            if ".".join(schema).lower() not in _BUILTIN:
+                call.set("this", ".".join([*schema, call.name]))
             fields = parts[at + 1 :]
-            name.replace(exp.Dot.build([whole, *fields]) if fields else whole)
+            name.replace(exp.Dot.build([parts[at], *fields]) if fields else parts[at])
     return tree
+
+
+def _dotted(name: exp.Expr) -> str:
+    """A name with its dots; empty for anything else."""
+    if isinstance(name, exp.Identifier):
+        return name.name
+    if not isinstance(name, (exp.Column, exp.Dot)):
+        return ""
+    parts = [
+        _dotted(part)
+        for part in (name.parts if isinstance(name, exp.Column) else (name.this, name.args["expression"]))
+    ]
+    return ".".join(parts) if all(parts) else ""
 
 
 def _type_arguments(tokens: Sequence[Token]) -> int:
