@@ -15,6 +15,7 @@ from mainstem.dataframes.sinks.sink_checks import misfits
 from mainstem.errors import SpecInvalid
 from mainstem.language.document import read_text
 from mainstem.runtime.failures.classification import classify
+from mainstem.runtime.maintenance.maintenance import session_by_path
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -296,8 +297,7 @@ def test_a_table_whose_folders_have_other_names_takes_a_text_of_any_length(
     spark: SparkSession, tmp_path: Path, sink: str, settings: str
 ) -> None:
     give(tmp_path, 1)
-    other = spark.newSession()
-    other.conf.set("spark.sql.runSQLOnFiles", "true")
+    other = session_by_path(spark)
     table = f"delta.`{tmp_path}/out`"
     other.sql(
         f"CREATE TABLE {table} (id INT, p STRING) USING delta PARTITIONED BY (p) TBLPROPERTIES ({settings})"

@@ -16,6 +16,7 @@ from mainstem.dataframes.sinks.stored_types import may_alter
 from mainstem.dataframes.sinks.stored_values import Stored
 from mainstem.errors import Problem, SpecInvalid
 from mainstem.language.model.status.states import QueryState
+from mainstem.runtime.maintenance.maintenance import session_by_path
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -135,10 +136,8 @@ def spec(stage: Stage, schema: str, form: str) -> dict[str, Any]:
 
 def create(stage: Stage, columns: str, properties: str = "") -> None:
     """The table, as another tool makes it."""
-    other = stage.spark.newSession()
-    other.conf.set("spark.sql.runSQLOnFiles", "true")
     table = f"delta.`{stage.folder}/table`"
-    other.sql(
+    session_by_path(stage.spark).sql(
         f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES ('made.by' = 'another'{properties})"
     )
 

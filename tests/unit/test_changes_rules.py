@@ -206,18 +206,21 @@ CALLS = (
 )
 
 
+def of_another_argument(text: str, function: str, *sources: dict[str, Any], **more: Any) -> Effect:
+    """The effect of `function(u)` in place of `function(v)` at a place of a text."""
+    before, after = (counted(text.format(f"{function}({column})"), *sources, **more) for column in ("v", "u"))
+    return effect(compare(before, after))
+
+
 @pytest.mark.parametrize("function", sampled(sorted(AGGREGATES), every=4))
 def test_another_argument_of_an_aggregate_is_never_safe(function: str) -> None:
     for call in CALLS:
-        before, after = (counted(call.format(f"{function}({column})")) for column in ("v", "u"))
-        assert effect(compare(before, after)) not in SAFE, call
+        assert of_another_argument(call, function) not in SAFE, call
 
 
 def test_another_argument_of_a_declared_aggregate_is_never_safe() -> None:
     for call in CALLS:
-        more = {"spec": {"functions": [JAVA]}}
-        before, after = (counted(call.format(f"longest({column})"), **more) for column in ("v", "u"))
-        assert effect(compare(before, after)) not in SAFE, call
+        assert of_another_argument(call, "longest", spec={"functions": [JAVA]}) not in SAFE, call
 
 
 PLACES = (
@@ -237,8 +240,7 @@ PLACES = (
 def test_a_function_that_may_be_an_aggregate_is_never_safe(text: str) -> None:
     """Only a catalog knows whether its function is an aggregate; the document has no other function that nothing lists."""
     for name in ("catalog.schema.total", "schema.total"):
-        before, after = (counted(text.format(f"{name}({column})")) for column in ("v", "u"))
-        assert effect(compare(before, after)) not in SAFE, name
+        assert of_another_argument(text, name) not in SAFE, name
 
 
 @pytest.mark.parametrize("name", ["sum", "total"])
@@ -246,11 +248,7 @@ def test_another_argument_of_an_aggregate_over_a_static_relation_is_another_key(
     text = "SELECT t.n, count(*) AS c FROM a JOIN (SELECT k, {} AS n FROM s GROUP BY k) t ON a.k = t.k GROUP BY t.n"
     table = {"name": "s", "static": {"csv": {"path": "/data/s.csv", "schema": "k STRING, v INT, u INT"}}}
     total = {"name": "total", "python": {"function": "code:total", "returns": "INT", "aggregate": True}}
-    before, after = (
-        counted(text.format(f"{name}({column})"), files(), table, spec={"functions": [total]})
-        for column in ("v", "u")
-    )
-    assert effect(compare(before, after)) == MISREADS
+    assert of_another_argument(text, name, files(), table, spec={"functions": [total]}) == MISREADS
 
 
 @pytest.mark.parametrize("name", CASES)

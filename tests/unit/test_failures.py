@@ -413,10 +413,10 @@ CASES = [
             "'v' has a text that is too long for it in the table; shorten it in a view, or make the column wider in the table",
         )
         for shown, check in (
-            ("abcdef", "((v IS NULL) OR (length(v) <= 5))"),
             *(
                 (value, "((v IS NULL) OR (length(v) <= 5))")
                 for value in (
+                    "abcdef",
                     "a IS NULL)",
                     "Failed check: ((secret IS NULL) OR",
                     '" exceeds char/varchar type length limitation. Failed check: ((secret IS NULL)',

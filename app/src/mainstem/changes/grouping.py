@@ -19,7 +19,7 @@ from mainstem.changes.relations import Aggregate, Branch, Keys, Relation, Row, S
 from mainstem.language.sql.aggregates import is_aggregate
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
 from mainstem.language.sql.event_time import bare, called
-from mainstem.language.sql.parser import WRAPPED
+from mainstem.language.sql.parser import unwrapped
 from mainstem.language.sql.select_parts import own_expressions
 
 
@@ -156,7 +156,7 @@ def _aggregate(
     canonicals: list[Canonical], node: exp.Expr, leaf: str, aggregates_by_name: dict[str, Aggregate]
 ) -> Expression:
     calls = tuple(canonical.expression(node) for canonical in canonicals)
-    call = node.this if isinstance(node, WRAPPED) else node
+    call = unwrapped(node)
     plain = Canonical(_as_written, {}).expression(node)
     name = short(calls[0].id if len({each.id for each in calls}) == 1 else plain.id)
     arguments = tuple(

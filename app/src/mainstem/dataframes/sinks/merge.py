@@ -20,10 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructField
 
 from mainstem.dataframes.column_names import quote
-from mainstem.dataframes.sinks import partition_values
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.failing import failing
 from mainstem.dataframes.sinks.keys import without_null_keys
+from mainstem.dataframes.sinks.partition_values import exact_in_table, table_partitions
 from mainstem.dataframes.sinks.sequence import UNDECIDED, newest, not_older, removes, written
 from mainstem.dataframes.sinks.stored_values import as_stored
 from mainstem.dataframes.sinks.writers import BatchWriter
@@ -83,7 +83,7 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     table = metadata(session, sink.path)
     if not merge.allow_null_keys:
         batch = without_null_keys(batch, merge.keys, "set merge.allowNullKeys: true")
-    rows = partition_values.in_table(newest(batch, merge), sink, table).withColumn(_REMOVES, _removes(merge))
+    rows = exact_in_table(newest(batch, merge), sink, table).withColumn(_REMOVES, _removes(merge))
     rows = as_stored(rows.select(*_used(fields, merge), _REMOVES), sink, table)
     if not DeltaTable.isDeltaTable(session, path):
         _create(rows.where(f"NOT {_REMOVES}").select(*names), sink.partition_by or (), path)
@@ -99,7 +99,7 @@ def _write(session: SparkSession, sink: DeltaSink, merge: Merge, path: str, batc
     builder = builder.whenMatchedUpdate(is_not_older, values).whenNotMatchedInsert(
         f"NOT source.{_REMOVES}", values
     )
-    with _repartitioning(session, partition_values.table_partitions(sink, table)):
+    with _repartitioning(session, table_partitions(sink, table)):
         builder.execute()
 
 

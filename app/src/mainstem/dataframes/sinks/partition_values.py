@@ -31,12 +31,12 @@ _NOT_ESCAPED: Final = r"""[^\x01-\x1f"#%'*/:=?\\\x7f{\[\]^]+"""
 `ExternalCatalogUtils.escapePathName`."""
 
 
-def in_folder(rows: DataFrame, sink: FileSink) -> DataFrame:
+def exact_in_folder(rows: DataFrame, sink: FileSink) -> DataFrame:
     """The rows for a sink of files, with a check of each value of its partition columns."""
     return _exact(rows, sink.partition_by or (), on_disk=_is_on_disk(sink.path))
 
 
-def in_table(rows: DataFrame, sink: DeltaSink, table: TableMetadata | None) -> DataFrame:
+def exact_in_table(rows: DataFrame, sink: DeltaSink, table: TableMetadata | None) -> DataFrame:
     """The rows for the table, with a check of each value of its partition columns."""
     on_disk = _is_on_disk(sink.path) and (table is None or table.has_value_folders)
     return _exact(rows, table_partitions(sink, table), on_disk=on_disk)

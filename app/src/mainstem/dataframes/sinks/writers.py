@@ -15,10 +15,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mainstem.dataframes.options import connector, delta, jdbc, kafka
 from mainstem.dataframes.options.connections import Connections
-from mainstem.dataframes.sinks import partition_values
 from mainstem.dataframes.sinks.delta_table import metadata
 from mainstem.dataframes.sinks.folder_types import in_folder
 from mainstem.dataframes.sinks.kafka_records import TIME_FORMATS, records
+from mainstem.dataframes.sinks.partition_values import exact_in_folder, exact_in_table
 from mainstem.dataframes.sinks.stored_values import as_stored
 from mainstem.language.model.connections import JdbcConnection
 from mainstem.language.model.connectors.custom import SparkSink
@@ -158,10 +158,10 @@ def shaper(session: SparkSession, sink: Sink) -> Callable[[DataFrame], DataFrame
         return lambda frame: _as_table(frame, delta_sink)
     if files := sink.files:
         folder = in_folder(session, files, sink.choice())
-        return lambda frame: partition_values.in_folder(folder.converted(frame) if folder else frame, files)
+        return lambda frame: exact_in_folder(folder.converted(frame) if folder else frame, files)
     return lambda frame: frame
 
 
 def _as_table(frame: DataFrame, sink: DeltaSink) -> DataFrame:
     table = metadata(frame.sparkSession, sink.path)
-    return as_stored(partition_values.in_table(frame, sink, table), sink, table)
+    return as_stored(exact_in_table(frame, sink, table), sink, table)

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from mainstem.language.sql.builtins import AGGREGATES
 from mainstem.language.sql.event_time import called
-from mainstem.language.sql.parser import WRAPPED
+from mainstem.language.sql.parser import unwrapped
 
 
 def is_aggregate(node: exp.Expr, declared: Collection[str] = ()) -> bool:
@@ -16,8 +16,7 @@ def is_aggregate(node: exp.Expr, declared: Collection[str] = ()) -> bool:
         node: the node.
         declared: the aggregates of the document, in lower case.
     """
-    if isinstance(node, WRAPPED):
-        return is_aggregate(node.this, declared)
+    node = unwrapped(node)
     if isinstance(node, exp.Any):  # a function, or a comparison with the rows of a query or with patterns
         return not isinstance(node.this.unnest(), exp.Query) and not isinstance(
             node.parent, (exp.Like, exp.ILike)

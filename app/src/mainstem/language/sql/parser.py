@@ -43,7 +43,7 @@ def _spark_only(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 WRAPPED: Final = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
-"""What stands around the call of an aggregate."""
+"""What stands around the call of an aggregate; see `unwrapped`."""
 _BUILTIN: Final = ("builtin", "system.builtin")
 """The schema of Spark's own functions, by which a text may name them."""
 
@@ -121,6 +121,13 @@ def parse(sql: str) -> list[exp.Expr]:
         raise NotReadable(str(error), parser.offset) from error
 
 
+def unwrapped(call: exp.Expr) -> exp.Expr:
+    """The call without FILTER, IGNORE NULLS and the like around it."""
+    while isinstance(call, WRAPPED):
+        call = call.this
+    return call
+
+
 def _with_schemas(tree: exp.Expr) -> exp.Expr:
     """The tree, in which the name of a function includes its schema, so that it is not the function of Spark or of the document
     that has the same last name.
@@ -128,13 +135,11 @@ def _with_schemas(tree: exp.Expr) -> exp.Expr:
     sqlglot has schema and function as two parts of a name, or takes `s.total(v) FILTER (...)` for a column of a relation.
     """
     for name in list(tree.find_all(exp.Column, exp.Dot)):
-        parts = name.parts if isinstance(name, exp.Column) else [name.this, name.args["expression"]]
-        at = next((at for at, part in enumerate(parts) if isinstance(part, (exp.Anonymous, *WRAPPED))), 0)
+        parts = _parts(name)
+        at = next((at for at, part in enumerate(parts) if isinstance(unwrapped(part), exp.Anonymous)), 0)
         schema = [_dotted(part) for part in parts[:at]]
         if schema and all(schema):
-            call = parts[at]
-            while isinstance(call, WRAPPED):
-                call = call.this
+            call = unwrapped(parts[at])
             if ".".join(schema).lower() not in _BUILTIN:
                 call.set("this", ".".join([*schema, call.name]))
             fields = parts[at + 1 :]
@@ -142,16 +147,16 @@ def _with_schemas(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def _parts(name: exp.Expr) -> list[exp.Expr]:
+    """What stands between the dots of a column, or on both sides of a dot."""
+    return name.parts if isinstance(name, exp.Column) else [name.this, name.args["expression"]]
+
+
 def _dotted(name: exp.Expr) -> str:
     """A name with its dots; empty for anything else."""
     if isinstance(name, exp.Identifier):
         return name.name
-    if not isinstance(name, (exp.Column, exp.Dot)):
-        return ""
-    parts = [
-        _dotted(part)
-        for part in (name.parts if isinstance(name, exp.Column) else (name.this, name.args["expression"]))
-    ]
+    parts = [_dotted(part) for part in _parts(name)] if isinstance(name, (exp.Column, exp.Dot)) else []
     return ".".join(parts) if all(parts) else ""
 
 

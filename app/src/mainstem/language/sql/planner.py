@@ -11,6 +11,7 @@ from mainstem.language.sql.aggregates import is_aggregate
 from mainstem.language.sql.event_time import WINDOWS, called, carries, is_window_end
 from mainstem.language.sql.join_bounds import Side
 from mainstem.language.sql.logical_plan import EventTimeColumns, Node, NodeKind, all_events, either, unknown
+from mainstem.language.sql.parser import unwrapped
 from mainstem.language.sql.select_parts import (
     distinct_values,
     first_name_offset,
@@ -180,10 +181,7 @@ def _select(select: exp.Select, scope: _Scope) -> Node:
 
 def _windowed(over: exp.Expr) -> str:
     """The name of the function OVER a window."""
-    function = over.this
-    while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)):
-        function = function.this
-    return called(function)
+    return called(unwrapped(over.this))
 
 
 def _subqueries(select: exp.Select, node: Node, scope: _Scope) -> Node:
