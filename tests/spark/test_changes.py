@@ -175,6 +175,17 @@ CHANGES = {
         document(JOIN.format("LEFT", 1), *BOTH),
         "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", INCOMPATIBLE,
     ),
+    "nulls equal in a join": Change(
+        document(JOIN.format("", 1), *BOTH,
+    ),
+        document(JOIN.format("", 1).replace("a.k = b.k", "a.k <=> b.k"), *BOTH),
+        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", INCOMPATIBLE,
+    ),
+    "the letter case of a name in JSON": Change(
+        document("SELECT to_json(struct(k)) AS k, count(*) AS n FROM a GROUP BY 1", **COMPLETE),
+        document("SELECT to_json(struct(K)) AS k, count(*) AS n FROM a GROUP BY 1", **COMPLETE),
+        ['{"K":"x"} 1', '{"k":"x"} 1', '{"k":"y"} 1'], MISREADS,
+    ),
     "no watermark": Change(
         document(COUNT, outputMode="update"),
         document(COUNT, {"name": "a", "files": files("a")["files"]}, outputMode="update"),

@@ -111,6 +111,7 @@ def counted(text: str, *sources: dict[str, Any], **more: Any) -> StreamingPipeli
 
 
 CASES = {
+    "a type below an unread view": Case(counted(f"{SUM} >>>>> 1", files(schema="k STRING, v INT, ts TIMESTAMP")), counted(f"{SUM} >>>>> 1", files(schema="k STRING, v DOUBLE, ts TIMESTAMP")), MISREADS),
     "comments and layout": Case(counted(COUNT), counted("/* n */select K,\n Count( * ) as n from a group by (k)"), Effect.UNCHANGED),
     "another alias of a relation": Case(counted(COUNT), counted("SELECT x.k, count(*) AS n FROM a AS x GROUP BY x.k"), Effect.UNCHANGED),
     "a key by its position": Case(counted(COUNT), counted("SELECT k, count(*) AS n FROM a GROUP BY 1"), Effect.UNCHANGED),
@@ -268,7 +269,12 @@ def test_a_valid_document_compared_with_itself_is_unchanged(file: Path) -> None:
 WORDS = re.compile(r"'[^']*'|GROUP BY|UNION ALL|\s+|\w+|.", re.IGNORECASE)
 
 
-@given(st.sampled_from(sorted(CASES)), st.integers(0, 1), st.randoms(use_true_random=False))
+# In a text that Mainstem cannot read, the letter case of a name may matter.
+@given(
+    st.sampled_from(sorted(CASES.keys() - {"a type below an unread view"})),
+    st.integers(0, 1),
+    st.randoms(use_true_random=False),
+)
 def test_the_layout_of_sql_does_not_matter(name: str, which: int, random: Any) -> None:
     pipeline = CASES[name][which]
     assert isinstance(pipeline, StreamingPipeline)

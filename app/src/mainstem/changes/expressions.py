@@ -38,12 +38,14 @@ class Expression:
         text: the expression as written, for people.
         columns: the columns of leaves that it reads.
         type: Spark's type; None if it is not certain.
+        name: as a column of a relation, its name as written; empty if it is not certain.
     """
 
     id: str
     text: str
     columns: frozenset[LeafColumn] = frozenset()
     type: str | None = None
+    name: str = field(default="", compare=False)
 
 
 Part = Callable[[exp.Expr], Expression | None]
@@ -115,7 +117,11 @@ class Canonical:
             if isinstance(node, exp.Anonymous) and key == "this":
                 continue
             values = value if isinstance(value, list) else [value]
+            if isinstance(node, exp.Count) and isinstance(value, exp.Star):
+                values = ["*"]  # each row, whatever its columns
             parts += [f"{key}={self._argument(name, each, read)}" for each in values]
+        if isinstance(node, exp.Struct):
+            parts.append(f"names={[_field_name(each) for each in node.expressions]}")
         return f"{name}{self.functions.get(name, '')}({', '.join(parts)})"
 
     def _argument(self, function: str, value: object, read: list[LeafColumn]) -> str:
@@ -157,7 +163,23 @@ def _plain(node: exp.Expr) -> str | None:
         return node.name.lower()
     if isinstance(node, exp.Literal):
         return repr(node.name) if node.is_string else node.name
-    return type_name(node) if isinstance(node, exp.DataType) else None
+    # The names of a STRUCT in their letter case, which JSON has, and sqlglot's own spelling, which has every argument.
+    return node.sql(comments=False) if isinstance(node, exp.DataType) else None
+
+
+def _field_name(field: exp.Expr) -> str:
+    """The name of a field of `struct(...)`, in its letter case: JSON of the struct has it."""
+    return field.this.name if isinstance(field, exp.PropertyEQ) else field.output_name
+
+
+def column_name(projection: exp.Expr) -> str:
+    """The name of a projection, in lower case."""
+    return (projection.alias_or_name or written(bare(projection))).lower()
+
+
+def named(projection: exp.Expr, canonical: Canonical) -> Expression:
+    """The expression of a projection, with its name as written."""
+    return replace(canonical.expression(projection), name=projection.alias_or_name)
 
 
 def short(form: str) -> str:

@@ -10,7 +10,9 @@ from mainstem.changes.expressions import (
     Expression,
     Functions,
     Unsupported,
+    column_name,
     conjuncts,
+    named,
     short,
     with_names,
     written,
@@ -18,7 +20,7 @@ from mainstem.changes.expressions import (
 from mainstem.changes.relations import Aggregate, Branch, Keys, Relation, Row, StepKind, digest
 from mainstem.language.sql.aggregates import is_aggregate
 from mainstem.language.sql.builtins import BUILTINS, GRAMMAR
-from mainstem.language.sql.event_time import bare, called
+from mainstem.language.sql.event_time import called
 from mainstem.language.sql.parser import unwrapped
 from mainstem.language.sql.select_parts import own_expressions
 
@@ -128,7 +130,7 @@ def _output(
     def part(node: exp.Expr) -> Expression | None:
         if _is_aggregate(node, query.functions):
             return _aggregate(canonicals, node, leaf, aggregates_by_name)
-        if isinstance(node, (exp.Literal, exp.Identifier, exp.Star)):
+        if isinstance(node, (exp.Literal, exp.Identifier)):
             return None
         try:
             whole = first.expression(node)
@@ -140,16 +142,12 @@ def _output(
         return first.part(node)
 
     canonical = Canonical(part, query.functions.codes)
-    columns = {_name(each): canonical.expression(each) for each in select.expressions}
+    columns = {column_name(each): named(each, canonical) for each in select.expressions}
     having = select.args.get("having")
     filters = [
         with_names(canonical, columns).expression(each) for each in conjuncts(having.this if having else None)
     ]
     return Branch(columns, filters=tuple(filters))
-
-
-def _name(projection: exp.Expr) -> str:
-    return (projection.alias_or_name or written(bare(projection))).lower()
 
 
 def _aggregate(

@@ -82,10 +82,17 @@ def _conditions(
         keys = left.resolve([name]), Row((replace(right, merged=frozenset()),)).resolve([name])
         conditions.append((Expression(f"eq({keys[0].id}, {keys[1].id})", name), *keys))
     whole = query.canonical(replace(both, entries=(*left.entries, replace(right, merged=frozenset()))))
-    conditions += [
-        (whole.expression(part), *_equal(query, part, left, right)) for part in conjuncts(join.args.get("on"))
-    ]
+    for part in conjuncts(join.args.get("on")):
+        condition, (first, second) = whole.expression(part), _equal(query, part, left, right)
+        conditions.append((condition, first, second))
+        if first and second and isinstance(bare(part), exp.NullSafeEQ):
+            conditions.append((condition, _is_null(first), _is_null(second)))
     return conditions
+
+
+def _is_null(key: Expression) -> Expression:
+    """The second key that Spark makes of `<=>`: a null has the key of a default value, and this one."""
+    return Expression(f"isnull({key.id})", f"{key.text} IS NULL", key.columns, "BOOLEAN")
 
 
 def _equal(

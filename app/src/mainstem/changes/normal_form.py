@@ -1,6 +1,7 @@
 """Makes the normal form of a query: its sources, views and steps in one, as Spark's plan has them."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -21,16 +22,18 @@ from mainstem.changes.relations import (
     relation_id,
 )
 from mainstem.changes.selects import Query, filtered
+from mainstem.changes.sides import step_id
 from mainstem.language.analysis.graph import Graph
 from mainstem.language.analysis.relation_columns import ASIDE, DEAD_LETTERS, RelationColumns
 from mainstem.language.analysis.source_columns import column_types, ddl_types
 from mainstem.language.model.sources import Source, Watermark
 from mainstem.language.model.views import View
-from mainstem.language.sql.parser import parse
+from mainstem.language.sql.parser import parse, spelling
 
 
 _MOST_RELATIONS: Final = 512
 """Relations of one query, each as often as it is read; the comparison of a larger query finds nothing certain."""
+_WORD: Final = re.compile(r"\w+")
 
 
 def normal_form(graph: Graph, relation: str) -> NormalForm:
@@ -88,10 +91,11 @@ class _Maker:
         types = column_types(source) if name == source.name else dict.fromkeys(DEAD_LETTERS, "STRING")
         columns = {
             column.lower(): Expression(
-                f"{name}.{column.lower()}",
+                f"{name}.{column}",  # in its letter case: a record of JSON has both `k` and `K`
                 column,
                 frozenset({(name, column.lower())}),
                 types.get(column.lower()),
+                column,
             )
             for column in known.names
         }
@@ -106,9 +110,7 @@ class _Maker:
                 return self._sql(view)
             except (Unsupported, RecursionError):
                 del self.steps[steps[0] :], self.watermarks[steps[1] :]
-                facts = self._graph.facts[view.name]
-                text = repr(facts.tree) if facts.tree is not None else " ".join(view.sql.split())
-                return self.opaque(view.name, [text], self._graph.reads(view.name))
+                return self.opaque(view.name, [spelling(view.sql)], self._graph.reads(view.name))
         if view.deduplicate:
             return self._deduplicated(view)
         if view.state:
@@ -126,11 +128,12 @@ class _Maker:
         return self.relation(name) if name in self._graph.names else None
 
     def opaque(self, name: str, texts: Iterable[str], reads: Iterable[str]) -> Relation:
-        """A relation that the comparison only knows to be equal or different."""
-        below = [self.relation(each) for each in reads]
+        """A relation that the comparison only knows to be equal or different, with everything that it reads."""
+        texts, steps = list(texts), len(self.steps)
+        below = [relation_id(self.relation(each)) for each in reads]
         streams = self._graph.streams(name)
-        parts = digest([*texts, *(relation_id(each) for each in below)])
-        leaf = f"?{parts}"
+        state = [repr(step_id(step)) for step in self.steps[steps:]]
+        leaf = f"?{digest([*texts, *self._unwritten(name, texts), *below, *state])}"
         if streams:
             path = f"spec.views[{name}]" if name in self._graph.views else "spec"
             self.steps.append(Step(leaf, StepKind.UNKNOWN, path))
@@ -145,6 +148,17 @@ class _Maker:
         return (
             Branch(columns, (leaf,) if known.open else (), leaves if streams else frozenset(), (), leaves),
         )
+
+    def _unwritten(self, name: str, texts: list[str]) -> Iterator[str]:
+        """What decides about the rows of a relation, and stands neither in its texts nor in the ids of what it reads: the
+        functions that the texts may call, and the types of columns.
+        """
+        words = {word.lower() for text in texts for word in _WORD.findall(text)}
+        yield from (
+            f"{function}={code}" for function, code in self._functions.codes.items() if function in words
+        )
+        for each in sorted(self._graph.closure(name) & self._graph.sources.keys()):
+            yield f"{each}={sorted(column_types(self._graph.sources[each]).items())}"
 
     def _deduplicated(self, view: View) -> Relation:
         step = view.deduplicate

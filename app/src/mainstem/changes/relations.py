@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from sqlglot import exp
+
 from mainstem.changes.expressions import Expression, LeafColumn, Unsupported
 
 
@@ -226,3 +228,35 @@ def digest(parts: Iterable[str]) -> str:
 def relation_id(relation: Relation) -> str:
     """A text that is equal for relations with the same branches."""
     return digest(sorted(branch.id for branch in relation))
+
+
+def is_star(node: exp.Expr) -> bool:
+    """Whether a node is `*` or `a.*`."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def starred(projection: exp.Expr, below: Row) -> tuple[dict[str, Expression], list[str]]:
+    """The columns for which a star stands, and the leaves whose columns only Spark knows; raises `Unsupported`."""
+    star = projection.this if isinstance(projection, exp.Column) else projection
+    if any(value for key, value in star.args.items() if key not in ("except_", "except")):
+        raise Unsupported("*")
+    left_out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
+    table = projection.table.lower() if isinstance(projection, exp.Column) else ""
+    columns: dict[str, Expression] = {}
+    opens: list[str] = []
+    for entry in below.entries:
+        if table in ("", entry.alias):
+            hidden = left_out | (frozenset() if table else entry.merged)
+            columns |= {name: each for name, each in entry.branch.columns.items() if name not in hidden}
+            opens += entry.branch.opens
+    if left_out and opens:
+        raise Unsupported("* EXCEPT")
+    return columns, opens
+
+
+def every(star: exp.Expr, below: Row) -> Expression:
+    """All columns as the arguments of a call, such as `struct(*)`, which makes fields of their names."""
+    columns, opens = starred(star, below)
+    fields = [f"{each.name or name}={each.id}" for name, each in columns.items()]
+    read = {column for each in columns.values() for column in each.columns} | {(leaf, "*") for leaf in opens}
+    return Expression(f"*({', '.join([*fields, *opens])})", "*", frozenset(read))

@@ -13,7 +13,9 @@ from mainstem.changes.expressions import (
     Expression,
     Functions,
     Unsupported,
+    column_name,
     conjuncts,
+    named,
     with_names,
     written,
 )
@@ -27,9 +29,11 @@ from mainstem.changes.relations import (
     Step,
     StepKind,
     digest,
+    every,
+    is_star,
     relation_id,
+    starred,
 )
-from mainstem.language.sql.event_time import bare
 
 
 _REFUSED: Final = ("pivots", "connect", "match", "distribute")
@@ -169,9 +173,9 @@ class Query:
         """Makes expressions over the relations of a row."""
 
         def part(node: exp.Expr) -> Expression | None:
+            if is_star(node):
+                return every(node, below)
             if isinstance(node, exp.Column):
-                if isinstance(node.this, exp.Star):
-                    raise Unsupported("*")
                 return below.resolve([name.name.lower() for name in node.parts])
             return self._nested(node) if isinstance(node, exp.Query) else None
 
@@ -189,18 +193,18 @@ class Query:
         opens: list[str] = []
         canonical = with_names(self.canonical(below), columns)
         for projection in select.expressions:
-            if isinstance(projection, exp.Star) or (
-                isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star)
-            ):
-                star, more = _star(projection, below)
+            if is_star(projection):
+                star, more = starred(projection, below)
                 columns |= star
                 opens += more
             elif isinstance(projection, exp.Aliases):
                 call = canonical.expression(projection.this)
                 for at, name in enumerate(projection.expressions):
-                    columns[name.name.lower()] = replace(call, id=f"{call.id}[{at}]", type=None)
+                    columns[name.name.lower()] = replace(
+                        call, id=f"{call.id}[{at}]", type=None, name=name.name
+                    )
             else:
-                columns[column_name(projection)] = canonical.expression(projection)
+                columns[column_name(projection)] = named(projection, canonical)
         return Branch(columns, tuple(opens), below.leaves, below.all_filters, below.tables)
 
     def ordered(self, tree: exp.Expr, relation: Relation) -> Relation:
@@ -239,11 +243,6 @@ def constant(text: str, names: list[str], given: list[str]) -> Relation:
     return (Branch(columns, tables=frozenset({leaf})),)
 
 
-def column_name(projection: exp.Expr) -> str:
-    """The name of a projection."""
-    return (projection.alias_or_name or written(bare(projection))).lower()
-
-
 def _names(tree: exp.Expr) -> list[str]:
     alias = tree.args.get("alias")
     return [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
@@ -269,24 +268,6 @@ def _named(branch: Branch, names: list[str]) -> Branch:
 
 def _all(leaf: str) -> Expression:
     return Expression(f"{leaf}.*", "*", frozenset({(leaf, "*")}))
-
-
-def _star(projection: exp.Expr, below: Row) -> tuple[dict[str, Expression], list[str]]:
-    star = projection.this if isinstance(projection, exp.Column) else projection
-    if any(value for key, value in star.args.items() if key not in ("except_", "except")):
-        raise Unsupported("*")
-    left_out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
-    table = projection.table.lower() if isinstance(projection, exp.Column) else ""
-    columns: dict[str, Expression] = {}
-    opens: list[str] = []
-    for entry in below.entries:
-        if table in ("", entry.alias):
-            hidden = left_out | (frozenset() if table else entry.merged)
-            columns |= {name: each for name, each in entry.branch.columns.items() if name not in hidden}
-            opens += entry.branch.opens
-    if left_out and opens:
-        raise Unsupported("* EXCEPT")
-    return columns, opens
 
 
 def pairs(left: list[Row], right: Relation) -> Iterator[tuple[Row, Branch]]:

@@ -54,10 +54,11 @@ class Side:
     def identity(self) -> object:
         """What is equal for two queries that compute the same with the same state."""
         used = self.used()
-        return relation_id(self.form.rows), [_step_identity(step, used) for step in self.form.steps]
+        return relation_id(self.form.rows), [step_id(step, used) for step in self.form.steps]
 
 
-def _step_identity(step: Step, used: set[LeafColumn]) -> object:
+def step_id(step: Step, used: set[LeafColumn] | None = None) -> object:
+    """What is equal for steps with the same state; `used` are the columns that the query needs, None for all."""
     inputs = [
         sorted(
             (sorted(leaves), [key.id for key in keys], sorted({each.id for each in filters}))
@@ -68,7 +69,7 @@ def _step_identity(step: Step, used: set[LeafColumn]) -> object:
     aggregates = [
         sorted(row.id for row in each.rows)
         for name, each in step.aggregates.items()
-        if (step.name, name) in used
+        if used is None or (step.name, name) in used
     ]
     settings = {name: value for name, value in step.settings.items() if name != "texts"}
     return step.kind, step.name, inputs, aggregates, settings

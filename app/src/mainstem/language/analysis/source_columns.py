@@ -30,8 +30,8 @@ def column_names(source: Source) -> list[str] | None:
 
 
 def column_types(source: Source) -> dict[str, str]:
-    """The types of a source's columns that the document declares, in capitals, by lower-case name."""
-    return {column.name.lower(): str(column.type).upper() for column in declared_columns(source)}
+    """The types of a source's columns that the document declares, by lower-case name."""
+    return {column.name.lower(): str(column.type) for column in declared_columns(source)}
 
 
 def declared_columns(source: Source) -> tuple[Column, ...]:

@@ -26,13 +26,30 @@ MAX_PIPES: Final = 128
 MAX_TYPE_ARGUMENTS: Final = 128
 """The most uses of `ARRAY<`, `MAP<` or `STRUCT<` in a text: the parser searches the end of each nested one again."""
 
-_DIALECT: Final = Spark()
+
+class _AsWritten(Spark):
+    """Spark's SQL with the patterns of dates as they are: sqlglot's own have one spelling for `y` and `yyyy`."""
+
+    TIME_MAPPING = {}  # noqa: RUF012 - as sqlglot has it
+
+
+_DIALECT: Final = _AsWritten()
 _START: Final = Token.string("")
+_KEYWORDS: Final = frozenset(Spark.Tokenizer.KEYWORDS.values())
 _TYPES: Final = frozenset(SparkParser.TYPE_TOKENS) - {TokenType.IDENTIFIER, TokenType.VAR}
 
 
 _REWRITTEN: Final = frozenset(
-    {"approx_percentile", "get_json_object", "percentile", "percentile_approx", "uuid"}
+    {
+        "approx_percentile",
+        "date_trunc",
+        "get_json_object",
+        "named_struct",
+        "percentile",
+        "percentile_approx",
+        "trunc",
+        "uuid",
+    }
 )
 """Functions of which sqlglot leaves out or rewrites an argument; they stay calls with their arguments as they are."""
 
@@ -119,6 +136,19 @@ def parse(sql: str) -> list[exp.Expr]:
         raise
     except Exception as error:  # sqlglot raises errors of many kinds, also IndexError and RecursionError
         raise NotReadable(str(error), parser.offset) from error
+
+
+def spelling(sql: str) -> str:
+    """A text that is equal for texts that differ in layout, comments and the letter case of keywords alone."""
+    try:
+        tokens = _DIALECT.tokenize(sql)
+    except SqlglotError:
+        return sql
+    return repr([(each.token_type.name, _spelled(each)) for each in tokens])
+
+
+def _spelled(token: Token) -> str:
+    return token.text.lower() if token.token_type in _KEYWORDS else token.text
 
 
 def unwrapped(call: exp.Expr) -> exp.Expr:
