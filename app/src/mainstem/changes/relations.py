@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from mainstem.changes.expressions import Expression, LeafColumn, Unsupported
+from mainstem.changes.expressions import Expression, LeafColumn, Unsupported, field_of, fields_of, short
 
 
 MOST_ROWS: Final = 64
@@ -84,37 +84,43 @@ class Row:
         return frozenset(leaf for entry in self.entries for leaf in entry.branch.tables)
 
     @property
+    def names(self) -> set[str]:
+        """The columns that are certain."""
+        return {name for entry in self.entries for name in entry.branch.columns}
+
+    @property
     def all_filters(self) -> tuple[Expression, ...]:
         """The conditions of the row and of its relations."""
         return (*(each for entry in self.entries for each in entry.branch.filters), *self.filters)
 
     def resolve(self, parts: list[str]) -> Expression:
         """The expression of a column by its name, which a relation may qualify and fields of a struct may follow."""
-        match = self._found(parts)
+        match = self._found([part.lower() for part in parts])
         if match is None:
             raise Unsupported(".".join(parts))
-        expression, fields = match
-        for name in fields:
-            expression = Expression(f"field({expression.id}, {name})", ".".join(parts), expression.columns)
+        expression, place = match
+        for name in parts[place:]:
+            expression = field_of(expression, name)
         return replace(expression, text=".".join(parts))
 
-    def _found(self, parts: list[str]) -> tuple[Expression, list[str]] | None:
+    def _found(self, parts: list[str]) -> tuple[Expression, int] | None:
+        """The column, and the place of the first field after it."""
         if len(parts) > 1:
             for entry in self.entries:
                 column = entry.branch.column(parts[1]) if entry.alias == parts[0] else None
                 if column is not None:
-                    return column, parts[2:]
-        name, fields = parts[0], parts[1:]
+                    return column, 2
+        name = parts[0]
         certain = [
             e.branch.columns[name] for e in self.entries if name in e.branch.columns and name not in e.merged
         ]
         if len(certain) == 1:
-            return certain[0], fields
+            return certain[0], 1
         opens = [leaf for entry in self.entries for leaf in entry.branch.opens]
         if certain or not opens:
             return None
         column = Expression(f"{'|'.join(opens)}.{name}", name, frozenset((leaf, name) for leaf in opens))
-        return column, fields
+        return column, 1
 
 
 class StepKind(StrEnum):
@@ -240,18 +246,40 @@ def starred(projection: exp.Expr, below: Row) -> tuple[dict[str, Expression], li
     star = projection.this if isinstance(projection, exp.Column) else projection
     if any(value for key, value in star.args.items() if key not in ("except_", "except")):
         raise Unsupported("*")
-    left_out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
-    table = projection.table.lower() if isinstance(projection, exp.Column) else ""
+    left_out = _left_out(star)
+    qualifier = [name.name for name in projection.parts[:-1]] if isinstance(projection, exp.Column) else []
     columns: dict[str, Expression] = {}
     opens: list[str] = []
-    for entry in below.entries:
-        if table in ("", entry.alias):
-            hidden = left_out | (frozenset() if table else entry.merged)
-            columns |= {name: each for name, each in entry.branch.columns.items() if name not in hidden}
+    for entry in below.entries if len(qualifier) < 2 else ():
+        if not qualifier or entry.alias == qualifier[0].lower():
+            hidden = left_out | (frozenset() if qualifier else entry.merged)
+            added(columns, {name: each for name, each in entry.branch.columns.items() if name not in hidden})
             opens += entry.branch.opens
+    if qualifier and not columns and not opens:
+        struct = below.resolve(qualifier)
+        fields = {name.lower(): field_of(struct, name) for name in fields_of(struct.type or "")}
+        columns = {name: each for name, each in fields.items() if name not in left_out}
+    if not columns and not opens:
+        raise Unsupported("*")
     if left_out and opens:
         raise Unsupported("* EXCEPT")
     return columns, opens
+
+
+def _left_out(star: exp.Expr) -> set[str]:
+    names = star.args.get("except_") or star.args.get("except") or ()
+    if any(
+        (isinstance(name, exp.Column) and len(name.parts) > 1) or isinstance(name, exp.Dot) for name in names
+    ):
+        raise Unsupported("* EXCEPT")
+    return {name.name.lower() for name in names}
+
+
+def added(columns: dict[str, Expression], more: Mapping[str, Expression]) -> None:
+    """Add columns to others; raises `Unsupported` for two unlike ones of one name: which of them is read is not certain."""
+    if any(name in columns and columns[name].id != each.id for name, each in more.items()):
+        raise Unsupported("two columns of one name")
+    columns |= more
 
 
 def every(star: exp.Expr, below: Row) -> Expression:
@@ -259,4 +287,4 @@ def every(star: exp.Expr, below: Row) -> Expression:
     columns, opens = starred(star, below)
     fields = [f"{each.name or name}={each.id}" for name, each in columns.items()]
     read = {column for each in columns.values() for column in each.columns} | {(leaf, "*") for leaf in opens}
-    return Expression(f"*({', '.join([*fields, *opens])})", "*", frozenset(read))
+    return Expression(short(f"*({', '.join([*fields, *opens])})"), "*", frozenset(read))

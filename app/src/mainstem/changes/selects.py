@@ -28,6 +28,7 @@ from mainstem.changes.relations import (
     Row,
     Step,
     StepKind,
+    added,
     digest,
     every,
     is_star,
@@ -107,8 +108,11 @@ class Query:
         if tree.args.get("by_name") or tree.args.get("side"):
             raise Unsupported("by_name")
         left, right = self.form(tree.this), self.form(tree.expression)
-        names = list(left[0].columns)
-        if not any(branch.opens for branch in (*left, *right)):
+        names = [each.name or name for name, each in left[0].columns.items()]
+        sides = (*left, *right)
+        if any(branch.opens for branch in sides) and any(branch.columns for branch in sides):
+            raise Unsupported("a union by the place of columns")
+        if names:
             right = tuple(_named(branch, names) for branch in right)
         return limited(self.distinct((*left, *right)) if tree.args.get("distinct") else (*left, *right))
 
@@ -154,10 +158,13 @@ class Query:
 
     def _lateral(self, below: Row, lateral: exp.Lateral) -> Row:
         call, alias = self.canonical(below).expression(lateral.this), lateral.args.get("alias")
-        names = [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+        names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+        if not names:
+            raise Unsupported("names of a generator")
         outer = "outer " if lateral.args.get("outer") else ""
         columns = {
-            name: Expression(f"{outer}{call.id}[{at}]", name, call.columns) for at, name in enumerate(names)
+            name.lower(): Expression(f"{outer}{call.id}[{at}]", name, call.columns, name=name)
+            for at, name in enumerate(names)
         }
         entry = Entry(
             lateral.alias.lower(), Branch(columns, filters=(replace(call, id=f"{outer}{call.id}"),))
@@ -176,26 +183,40 @@ class Query:
             if is_star(node):
                 return every(node, below)
             if isinstance(node, exp.Column):
-                return below.resolve([name.name.lower() for name in node.parts])
-            return self._nested(node) if isinstance(node, exp.Query) else None
+                return below.resolve([name.name for name in node.parts])
+            return self._nested(node, below) if isinstance(node, exp.Query) else None
 
         return Canonical(part, self.functions.codes)
 
-    def _nested(self, tree: exp.Expr) -> Expression:
-        """A query within an expression; it must not stream."""
+    def _nested(self, tree: exp.Expr, outer: Row) -> Expression:
+        """A query within an expression; it must not stream, nor read columns from around it."""
+        if self._may_reach(tree, outer):
+            raise Unsupported("correlated subquery")
         relation = self.form(tree.this if isinstance(tree, exp.Subquery) else tree)
         if any(branch.leaves for branch in relation):
             raise Unsupported("subquery")
         return Expression(f"query({relation_id(relation)})", written(tree))
 
+    def _may_reach(self, tree: exp.Expr, outer: Row) -> bool:
+        """Whether a nested query may read columns of the rows around it; what lacks a column of its own is refused later."""
+        tables = list(tree.find_all(exp.Table))
+        aliases = {
+            str(each.alias_or_name).lower() for each in (*tables, *tree.find_all(exp.Subquery, exp.CTE))
+        }
+        columns = list(tree.find_all(exp.Column))
+        if any(each.table and each.parts[0].name.lower() not in aliases for each in columns):
+            return True
+        is_open = any(branch.opens for each in tables for branch in self.table(each))
+        return is_open and any(each.parts[0].name.lower() in outer.names for each in columns)
+
     def _projected(self, select: exp.Select, below: Row) -> Branch:
         columns: dict[str, Expression] = {}
         opens: list[str] = []
-        canonical = with_names(self.canonical(below), columns)
+        canonical = with_names(self.canonical(below), columns, below.names)
         for projection in select.expressions:
             if is_star(projection):
                 star, more = starred(projection, below)
-                columns |= star
+                added(columns, star)
                 opens += more
             elif isinstance(projection, exp.Aliases):
                 call = canonical.expression(projection.this)
@@ -204,7 +225,7 @@ class Query:
                         call, id=f"{call.id}[{at}]", type=None, name=name.name
                     )
             else:
-                columns[column_name(projection)] = named(projection, canonical)
+                added(columns, {column_name(projection): named(projection, canonical)})
         return Branch(columns, tuple(opens), below.leaves, below.all_filters, below.tables)
 
     def ordered(self, tree: exp.Expr, relation: Relation) -> Relation:
@@ -245,7 +266,7 @@ def constant(text: str, names: list[str], given: list[str]) -> Relation:
 
 def _names(tree: exp.Expr) -> list[str]:
     alias = tree.args.get("alias")
-    return [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    return [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
 
 
 def _alias(tree: exp.Expr) -> str:
@@ -263,7 +284,8 @@ def _renamed(tree: exp.Expr, relation: Relation) -> Relation:
 def _named(branch: Branch, names: list[str]) -> Branch:
     if branch.opens or len(names) != len(branch.columns):
         raise Unsupported("names")
-    return replace(branch, columns=dict(zip(names, branch.columns.values(), strict=True)))
+    pairs_ = zip(names, branch.columns.values(), strict=True)
+    return replace(branch, columns={name.lower(): replace(each, name=name) for name, each in pairs_})
 
 
 def _all(leaf: str) -> Expression:

@@ -60,9 +60,9 @@ def ddl_columns(ddl: str) -> list[str] | None:
 
 
 def ddl_types(ddl: str) -> dict[str, str] | None:
-    """Top-level column -> its type in capitals, as Spark writes it, or None if the DDL is not valid."""
+    """Top-level column -> its type as Spark writes it, or None if the DDL is not valid."""
     columns = _read(ddl)
-    return None if columns is None else {column.name: str(column.type).upper() for column in columns}
+    return None if columns is None else {column.name: str(column.type) for column in columns}
 
 
 def _read(ddl: str) -> tuple[Column, ...] | None:

@@ -35,18 +35,20 @@ class _AsWritten(Spark):
 
 _DIALECT: Final = _AsWritten()
 _START: Final = Token.string("")
-_KEYWORDS: Final = frozenset(Spark.Tokenizer.KEYWORDS.values())
 _TYPES: Final = frozenset(SparkParser.TYPE_TOKENS) - {TokenType.IDENTIFIER, TokenType.VAR}
 
 
 _REWRITTEN: Final = frozenset(
     {
         "approx_percentile",
+        "array_size",
+        "cardinality",
         "date_trunc",
         "get_json_object",
         "named_struct",
         "percentile",
         "percentile_approx",
+        "size",
         "trunc",
         "uuid",
     }
@@ -139,16 +141,12 @@ def parse(sql: str) -> list[exp.Expr]:
 
 
 def spelling(sql: str) -> str:
-    """A text that is equal for texts that differ in layout, comments and the letter case of keywords alone."""
+    """A text that is equal for texts that differ in layout and comments alone: each word can be a name, in its letter case."""
     try:
         tokens = _DIALECT.tokenize(sql)
     except SqlglotError:
         return sql
-    return repr([(each.token_type.name, _spelled(each)) for each in tokens])
-
-
-def _spelled(token: Token) -> str:
-    return token.text.lower() if token.token_type in _KEYWORDS else token.text
+    return repr([(each.token_type.name, each.text) for each in tokens])
 
 
 def unwrapped(call: exp.Expr) -> exp.Expr:
