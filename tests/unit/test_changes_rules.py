@@ -189,6 +189,11 @@ def effect(verdict: Verdict) -> Effect:
     return verdict.queries[0].effect
 
 
+def both_ways(first: StreamingPipeline, second: StreamingPipeline) -> set[Effect]:
+    """The effects of the change from one document to the other, and back."""
+    return {effect(compare(first, second)), effect(compare(second, first))}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_change_has_its_effect(name: str) -> None:
     case = CASES[name]

@@ -126,7 +126,7 @@ class Canonical:
             if isinstance(node, exp.Count) and isinstance(value, exp.Star) and not any(value.args.values()):
                 values = ["*"]  # each row, whatever its columns
             parts += [f"{key}={self._argument(name, each, read)}" for each in values]
-        if isinstance(node, _NAMED) or name == "arrays_zip":
+        if isinstance(node, _NAMED):
             parts.append(f"names={[_field_name(each) for each in node.expressions]}")
         return f"{name}{self.functions.get(name, '')}({', '.join(parts)})"
 
@@ -148,8 +148,8 @@ class Canonical:
         node = bare(node)
         if (part := self.part(node)) is not None:
             return part.type
-        if isinstance(node, exp.Cast) or called(node) == "from_json":
-            return type_name(node.to) if isinstance(node, exp.Cast) else _of_json(node)
+        if (kind := _written_type(node)) is not None:
+            return kind
         if isinstance(node, exp.Literal):
             return "STRING" if node.is_string else "INT" if node.is_int else None
         if isinstance(node, _STRINGS) or (isinstance(node, exp.Func) and called(node) in _STRING_CALLS):
@@ -200,12 +200,16 @@ def either(column: Expression, earlier: Expression) -> Expression:
 
 def column_name(projection: exp.Expr) -> str:
     """The name of a projection, in lower case."""
-    return (projection.alias_or_name or _sql(projection)).lower()
+    return _name(projection).lower()
 
 
 def named(projection: exp.Expr, canonical: Canonical) -> Expression:
     """The expression of a projection, with its name as written."""
-    return replace(canonical.expression(projection), name=projection.alias_or_name or _sql(projection))
+    return replace(canonical.expression(projection), name=_name(projection))
+
+
+def _name(projection: exp.Expr) -> str:
+    return projection.alias_or_name or _sql(projection)
 
 
 def short(form: str) -> str:
@@ -223,9 +227,11 @@ def _sql(tree: exp.Expr) -> str:
     return " ".join(bare(tree).sql(dialect="spark", comments=False).split())
 
 
-def _of_json(call: exp.Expr) -> str | None:
-    """The type of `from_json` with its schema as text."""
-    schema = call.args.get("expression")
+def _written_type(call: exp.Expr) -> str | None:
+    """The type that a text has for the result of CAST, or for that of `from_json`; None for any other call."""
+    if isinstance(call, exp.Cast):
+        return type_name(call.to)
+    schema = call.args.get("expression") if called(call) == "from_json" else None
     types = ddl_types(schema.name) if isinstance(schema, exp.Literal) else None
     return f"STRUCT<{', '.join(f'{name}: {kind}' for name, kind in types.items())}>" if types else None
 

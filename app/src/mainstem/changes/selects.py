@@ -157,8 +157,7 @@ class Query:
         return rows
 
     def _lateral(self, below: Row, lateral: exp.Lateral) -> Row:
-        call, alias = self.canonical(below).expression(lateral.this), lateral.args.get("alias")
-        names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+        call, names = self.canonical(below).expression(lateral.this), _names(lateral)
         if not names:
             raise Unsupported("names of a generator")
         outer = "outer " if lateral.args.get("outer") else ""
@@ -206,8 +205,8 @@ class Query:
         columns = list(tree.find_all(exp.Column))
         if any(each.table and each.parts[0].name.lower() not in aliases for each in columns):
             return True
-        is_open = any(branch.opens for each in tables for branch in self.table(each))
-        return is_open and any(each.parts[0].name.lower() in outer.names for each in columns)
+        around = any(each.parts[0].name.lower() in outer.names for each in columns)
+        return around and any(branch.opens for each in tables for branch in self.table(each))
 
     def _projected(self, select: exp.Select, below: Row) -> Branch:
         columns: dict[str, Expression] = {}
@@ -284,8 +283,8 @@ def _renamed(tree: exp.Expr, relation: Relation) -> Relation:
 def _named(branch: Branch, names: list[str]) -> Branch:
     if branch.opens or len(names) != len(branch.columns):
         raise Unsupported("names")
-    pairs_ = zip(names, branch.columns.values(), strict=True)
-    return replace(branch, columns={name.lower(): replace(each, name=name) for name, each in pairs_})
+    renamed = zip(names, branch.columns.values(), strict=True)
+    return replace(branch, columns={name.lower(): replace(each, name=name) for name, each in renamed})
 
 
 def _all(leaf: str) -> Expression:
